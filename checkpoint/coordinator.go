@@ -1,0 +1,191 @@
+package checkpoint
+
+import (
+	"errors"
+	"time"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// Coordinator decides when checkpoints of one shard are triggered, committed and given up, for one attempt. It has no
+// clock and starts nothing: every input carries the time where it matters and answers with decisions, and NextWake says
+// when Tick wants to be called. It is used from one goroutine.
+//
+// It keeps rule 2 (dense IDs), rule 3 (n is committed after n-1), rule 8 (what has a barrier out is committed, or the
+// attempt ends), rule 9 (an idle job takes no checkpoint, decided before a barrier is sent) and rule 10 (an attempt begins
+// with a checkpoint of its own).
+type Coordinator struct {
+	options  Options
+	subtasks map[stream.SubtaskID]bool // true: finished, nothing more comes from it
+
+	// flight are the checkpoints under way, oldest first; their IDs are committed+1, committed+2, ...
+	flight    []*inFlight
+	committed int64
+	// first is the ID of the attempt's own first checkpoint; nothing is triggered before it is committed.
+	first int64
+
+	lastTrigger time.Time // or the attempt's start, or the last time a checkpoint was skipped
+	lastEnd     time.Time // when the last checkpoint completed
+	dirty       bool      // something happened since the last barrier
+	savepoints  []string  // asked for and not yet triggered
+	stopping    bool      // the next trigger without another savepoint waiting is the last one
+	ended       bool      // the input has ended
+	lastSent    bool      // the last checkpoint is triggered
+	dead        bool      // aborted or done
+}
+
+// inFlight is a checkpoint between its trigger and its commit.
+type inFlight struct {
+	id          int64
+	deadline    time.Time
+	savepoint   string
+	last, final bool
+	missing     map[stream.SubtaskID]string // not acknowledged; the text says what the subtask waits for
+	ready       bool                        // everything has been acknowledged
+	persisted   bool
+	prepared    bool
+	commitAsked bool
+}
+
+// NewCoordinator returns the coordinator of an attempt whose predecessor's last committed checkpoint is last (0 for none).
+func NewCoordinator(options Options, subtasks []stream.SubtaskID, last int64) *Coordinator {
+	c := &Coordinator{options: options, subtasks: map[stream.SubtaskID]bool{}, committed: last, first: last + 1}
+	for _, s := range subtasks {
+		c.subtasks[s] = false
+	}
+	return c
+}
+
+// Start begins the attempt: its first act is to commit a checkpoint of its own, before anything is read or written.
+func (c *Coordinator) Start(now time.Time) []Decision {
+	c.lastTrigger = now
+	f := &inFlight{id: c.first, deadline: now.Add(c.options.Timeout), ready: true, persisted: true, prepared: true, commitAsked: true}
+	c.flight = append(c.flight, f)
+	return []Decision{c.decision(DecideCommit, f)}
+}
+
+// Activity notes that something happened that a checkpoint would have to keep: a record, a timer, a watermark.
+func (c *Coordinator) Activity() { c.dirty = true }
+
+// Savepoint asks for a checkpoint that becomes a savepoint in the given directory. It is triggered as soon as there is
+// room, whatever the interval and the pause, and also if the job is idle. Asking again for the same directory while it
+// waits or is under way changes nothing.
+func (c *Coordinator) Savepoint(directory string, now time.Time) []Decision {
+	if c.dead {
+		return nil
+	}
+	for _, s := range c.savepoints {
+		if s == directory {
+			return nil
+		}
+	}
+	for _, f := range c.flight {
+		if f.savepoint == directory {
+			return nil
+		}
+	}
+	c.savepoints = append(c.savepoints, directory)
+	return c.Tick(now)
+}
+
+// Stop asks for a last checkpoint, after which the job ends (Done).
+func (c *Coordinator) Stop(now time.Time) []Decision {
+	c.stopping = true
+	return c.Tick(now)
+}
+
+// EndOfInput notes that every source has ended and every window has fired: one more checkpoint is the final one.
+func (c *Coordinator) EndOfInput(now time.Time) []Decision {
+	c.stopping, c.ended = true, true
+	return c.Tick(now)
+}
+
+// Finished notes that a subtask has ended and acknowledged all that it will: later checkpoints do not wait for it.
+func (c *Coordinator) Finished(subtask stream.SubtaskID) []Decision {
+	if c.dead {
+		return nil
+	}
+	if _, ok := c.subtasks[subtask]; !ok {
+		return c.fail(c.committed+1, errors.New("unknown subtask "+subtask.String()+" finished"))
+	}
+	c.subtasks[subtask] = true
+	var out []Decision
+	for _, f := range c.flight {
+		delete(f.missing, subtask)
+		out = append(out, c.settle(f)...)
+	}
+	return out
+}
+
+// Tick triggers what is due and gives up what has expired.
+func (c *Coordinator) Tick(now time.Time) []Decision {
+	if c.dead {
+		return nil
+	}
+	for _, f := range c.flight {
+		if !now.Before(f.deadline) {
+			return c.expire(f)
+		}
+	}
+	due, ok := c.due()
+	if !ok || now.Before(due) {
+		return nil
+	}
+	asked := len(c.savepoints) > 0 || c.stopping
+	if !c.dirty && !asked {
+		c.lastTrigger = now
+		return []Decision{{Kind: DecideSkip}}
+	}
+	return []Decision{c.trigger(now)}
+}
+
+// NextWake returns when Tick should be called next; ok is false if only another input can change anything.
+func (c *Coordinator) NextWake() (at time.Time, ok bool) {
+	if c.dead {
+		return time.Time{}, false
+	}
+	at, ok = c.due()
+	for _, f := range c.flight {
+		if !ok || f.deadline.Before(at) {
+			at, ok = f.deadline, true
+		}
+	}
+	return at, ok
+}
+
+// due returns when the next checkpoint may be triggered; ok is false while there is no room for one.
+func (c *Coordinator) due() (at time.Time, ok bool) {
+	if c.committed < c.first || c.lastSent || len(c.flight) >= c.options.Concurrency() {
+		return time.Time{}, false
+	}
+	if c.stopping || len(c.savepoints) > 0 {
+		return time.Time{}, true
+	}
+	at = c.lastTrigger.Add(c.options.Interval)
+	if p := c.lastEnd.Add(c.options.MinPause); p.After(at) {
+		at = p
+	}
+	return at, true
+}
+
+func (c *Coordinator) trigger(now time.Time) Decision {
+	f := &inFlight{id: c.committed + int64(len(c.flight)) + 1, deadline: now.Add(c.options.Timeout), missing: map[stream.SubtaskID]string{}}
+	for s, finished := range c.subtasks {
+		if !finished {
+			f.missing[s] = ""
+		}
+	}
+	if len(c.savepoints) > 0 {
+		f.savepoint, c.savepoints = c.savepoints[0], c.savepoints[1:]
+	}
+	if c.stopping && len(c.savepoints) == 0 {
+		f.last, f.final, c.lastSent = true, c.ended, true
+	}
+	c.flight = append(c.flight, f)
+	c.lastTrigger, c.dirty = now, false
+	return c.decision(DecideTrigger, f)
+}
+
+func (c *Coordinator) decision(kind DecisionKind, f *inFlight) Decision {
+	return Decision{Kind: kind, Checkpoint: f.id, Slot: Slot(f.id), Savepoint: f.savepoint, First: f.id == c.first, Last: f.last, Final: f.final}
+}

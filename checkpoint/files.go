@@ -1,0 +1,206 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Files is a store with hashes and patience: what it reads is verified, what it writes is hashed, and an error that may
+// pass is tried again until the context's deadline, which is the checkpoint's (rule 8).
+type Files struct {
+	store Store
+	// onRetry, if set, is told of each error that is tried again.
+	onRetry func(StoreRetryEvent)
+}
+
+// diskFullPatience is how long a full disk is waited for: somebody may be making room, but a user who sees nothing
+// happen is to learn the cause within seconds.
+const diskFullPatience = 2 * time.Second
+
+// NewFiles returns the files of a store. The listener's OnStoreRetry is told of errors that are tried again.
+func NewFiles(store Store, listener *Listener) *Files {
+	f := &Files{store: store}
+	if listener != nil {
+		f.onRetry = listener.OnStoreRetry
+	}
+	return f
+}
+
+// Store returns the store below.
+func (f *Files) Store() Store { return f.store }
+
+// UploadBytes writes content under the name that the function makes of its hash.
+func (f *Files) UploadBytes(ctx context.Context, name func(Hash) string, content []byte) (File, error) {
+	return f.upload(ctx, name, bytes.NewReader(content))
+}
+
+// UploadFile writes a local file under the name that the function makes of its hash. The local file must not change
+// meanwhile; if it does, that is an error.
+func (f *Files) UploadFile(ctx context.Context, name func(Hash) string, path string) (File, error) {
+	local, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer local.Close() // only read
+	return f.upload(ctx, name, local)
+}
+
+func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.ReadSeeker) (File, error) {
+	sum := sha256.New()
+	size, err := io.Copy(sum, content)
+	if err != nil {
+		return File{}, err
+	}
+	file := File{Size: size, Hash: Hash(sum.Sum(nil))}
+	file.Name = name(file.Hash)
+	err = f.retry(ctx, func(ctx context.Context) error {
+		if _, err := content.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		again := sha256.New()
+		err := f.store.Put(ctx, file.Name, &hashed{ReadSeeker: content, sum: again})
+		if errors.Is(err, fs.ErrExist) {
+			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
+			_, err = f.get(ctx, file, io.Discard)
+			return err
+		}
+		if err == nil && Hash(again.Sum(nil)) != file.Hash {
+			return fmt.Errorf("writing %s: the local file changed meanwhile: %w", file.Name, ErrCorrupt)
+		}
+		return err
+	})
+	return file, err
+}
+
+// hashed hashes what is read through it. Seeking to the start begins anew.
+type hashed struct {
+	io.ReadSeeker
+	sum interface {
+		io.Writer
+		Reset()
+	}
+}
+
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.ReadSeeker.Read(p)
+	h.sum.Write(p[:n]) // a hash never fails
+	return n, err
+}
+
+func (h *hashed) Seek(offset int64, whence int) (int64, error) {
+	if offset == 0 && whence == io.SeekStart {
+		h.sum.Reset()
+	}
+	return h.ReadSeeker.Seek(offset, whence)
+}
+
+// ReadVerified returns the content of a file. What does not have the file's size and hash is an error that is [ErrCorrupt].
+func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
+	var buf bytes.Buffer
+	err := f.retry(ctx, func(ctx context.Context) error {
+		buf.Reset()
+		_, err := f.get(ctx, file, &buf)
+		return err
+	})
+	return buf.Bytes(), err
+}
+
+// Download copies a file to a local path, verified. The local file is not synced: it can be downloaded again.
+func (f *Files) Download(ctx context.Context, file File, path string) error {
+	return f.retry(ctx, func(ctx context.Context) error {
+		local, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		_, err = f.get(ctx, file, local)
+		if closed := local.Close(); err == nil {
+			err = closed
+		}
+		return err
+	})
+}
+
+// Verify reads a file and compares it with its hash.
+func (f *Files) Verify(ctx context.Context, file File) error {
+	return f.retry(ctx, func(ctx context.Context) error {
+		_, err := f.get(ctx, file, io.Discard)
+		return err
+	})
+}
+
+func (f *Files) get(ctx context.Context, file File, w io.Writer) (Hash, error) {
+	sum := sha256.New()
+	counter := &counter{}
+	if err := f.store.Get(ctx, file.Name, io.MultiWriter(w, sum, counter)); err != nil {
+		return Hash{}, err
+	}
+	hash := Hash(sum.Sum(nil))
+	switch {
+	case counter.n != file.Size:
+		return hash, fmt.Errorf("file %s in %s: %w: it has %d bytes instead of %d", file.Name, f.store, ErrCorrupt, counter.n, file.Size)
+	case hash != file.Hash:
+		return hash, fmt.Errorf("file %s in %s: %w: its SHA-256 is %s instead of %s", file.Name, f.store, ErrCorrupt, hash, file.Hash)
+	}
+	return hash, nil
+}
+
+type counter struct{ n int64 }
+
+func (c *counter) Write(p []byte) (int, error) { c.n += int64(len(p)); return len(p), nil }
+
+// retry repeats a call until it succeeds, fails for good, or the context ends; then the last error of the call is what
+// counts, not that of the context.
+func (f *Files) retry(ctx context.Context, call func(ctx context.Context) error) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var last error
+	var full time.Time
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = 20*time.Millisecond, 2*time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		last = call(ctx)
+		if last == nil {
+			return struct{}{}, nil
+		}
+		if errors.Is(last, syscall.ENOSPC) || errors.Is(last, syscall.EDQUOT) {
+			if full.IsZero() {
+				full = time.Now()
+			}
+			if time.Since(full) >= diskFullPatience {
+				return struct{}{}, backoff.Permanent(last)
+			}
+		}
+		if permanent(last) {
+			return struct{}{}, backoff.Permanent(last)
+		}
+		return struct{}{}, last
+	}, backoff.WithBackOff(b), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
+		if f.onRetry != nil {
+			f.onRetry(StoreRetryEvent{Store: f.store.String(), Err: err, Wait: wait})
+		}
+	}))
+	if err != nil && last != nil {
+		return last
+	}
+	return err
+}
+
+// permanent reports whether trying again is of no use.
+func permanent(err error) bool {
+	for _, kind := range []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrCorrupt, syscall.EROFS, syscall.ENOTDIR} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

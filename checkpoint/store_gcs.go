@@ -1,0 +1,7 @@
+//go:build gcs
+
+package checkpoint
+
+import _ "gocloud.dev/blob/gcsblob"
+
+func init() { openers["gs"] = openBucket }

@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/operators"
+	"github.com/weirstream/weir/pebblestate"
+	"github.com/weirstream/weir/sink"
+	"github.com/weirstream/weir/source"
+	"github.com/weirstream/weir/stream"
+)
+
+// attempt is one run of a shard between restarts: everything in it is made anew, and thrown away at the first error.
+type attempt struct {
+	ctx     context.Context
+	cfg     *Config
+	job     *Job
+	graph   *Graph
+	logger  *slog.Logger
+	now     func() int64
+	metrics *Metrics
+	id      string
+	kind    checkpoint.ResolutionKind
+	// restored is the checkpoint that the attempt began from, 0 for none, and watermarks those of its operators.
+	restored   int64
+	watermarks map[string]int64
+	shard      int
+	keyGroups  int
+	// budget is each subtask's share of the memory for live state.
+	budget int64
+
+	client *kgo.Client
+	log    *sink.PointerLog
+	tx     sink.Transactions
+	files  *checkpoint.Files
+	// savepointFiles are those of the savepoint that the attempt begins from.
+	savepointFiles *checkpoint.Files
+	backend        *pebblestate.Backend
+	sources        map[*Node]source.Source
+	// elsewhere are the sources on another cluster than the sinks'.
+	elsewhere map[string]bool
+	closers   []func()
+
+	// last is the last committed pointer and lastOffset its place in the checkpoint partition. They belong to the
+	// goroutine that completes checkpoints, and to start before there is one.
+	last       *checkpoint.Pointer
+	lastOffset int64
+	base       *baseWork
+	known      []checkpoint.Committed
+	listed     []checkpoint.Stored
+	cleanings  chan cleaning
+	// unfinished are the savepoints that are being copied; savepointsDone brings those that are not any more.
+	unfinished     []checkpoint.Savepoint
+	savepointsDone chan checkpoint.Savepoint
+
+	tasks     []*task
+	gates     map[*task][]*gate
+	readers   []*sourceSubtask
+	operators []*operatorSubtask
+
+	group *errgroup.Group
+	coord *coordination
+}
+
+// build makes every chain and what feeds it. Operators declare their states here, so what does not fit is found before
+// anything is written.
+func (a *attempt) build() error {
+	a.tasks = plan(a.graph, a.cfg.Parallelism)
+	a.gates = map[*task][]*gate{}
+	subtasks := 0
+	for _, t := range a.tasks {
+		subtasks += t.parallelism
+		if t.parallelism > a.keyGroups {
+			return fmt.Errorf("operator %s: parallelism %d is more than the %d key groups of the job", t.name, t.parallelism, a.keyGroups)
+		}
+		if len(t.inputs) == 0 {
+			continue
+		}
+		channels := 0
+		for _, e := range t.inputs {
+			channels += e.channels()
+		}
+		for range t.parallelism {
+			a.gates[t] = append(a.gates[t], newGate(a.ctx, channels))
+		}
+	}
+	a.budget = int64(a.cfg.Checkpoint.Memory) / 2 / int64(subtasks)
+	for _, t := range a.tasks {
+		for i := range t.parallelism {
+			if err := a.buildSubtask(t, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *attempt) buildSubtask(t *task, index int) error {
+	c, err := a.buildChain(t, index)
+	if err != nil {
+		return err
+	}
+	if len(t.inputs) == 0 {
+		return a.buildReader(t, c, index)
+	}
+	s := &operatorSubtask{subtask: subtask{a: a, chain: c}, gate: a.gates[t][index]}
+	for _, e := range t.inputs {
+		for range e.channels() {
+			s.receive = append(s.receive, e.input.Type.receiver(c.stages[0].impl.In[e.port]))
+		}
+	}
+	s.aligner = checkpoint.NewAligner(len(s.receive), a.cfg.Checkpoint.Mode)
+	a.operators = append(a.operators, s)
+	return nil
+}
+
+func (a *attempt) buildReader(t *task, c *chain, index int) error {
+	n := t.nodes[0]
+	s := &sourceSubtask{
+		subtask: subtask{a: a, chain: c}, node: n,
+		barriers: make(chan int64, a.cfg.Checkpoint.MaxConcurrent), events: make(chan source.Event, 4),
+	}
+	for i, split := range a.splits(n.Name) {
+		if i%t.parallelism == index {
+			s.splits = append(s.splits, split)
+		}
+	}
+	var err error
+	if s.reader, err = a.sources[n].Reader(index, t.parallelism, s.splits); err != nil {
+		return locate("source", n.Name, err)
+	}
+	m := c.stages[0].metrics
+	bad := &badRecords{policy: n.Source.BadRecord.Policy, step: n.Name, count: func() { m.BadRecords.Add(1) }}
+	if bad.policy == PolicyDeadLetter {
+		if bad.letters, err = a.tx.Writer(a.ctx, n.Source.BadRecord.Topic); err != nil {
+			return locate("source", n.Name, err)
+		}
+		c.writers = append(c.writers, bad.letters)
+	}
+	s.decode = n.Source.Decode(c.stages[0].impl.In[0], bad.source)
+	a.readers = append(a.readers, s)
+	return nil
+}
+
+// splits are those of a source as the last pointer has them.
+func (a *attempt) splits(source string) []checkpoint.Split {
+	for _, s := range a.last.Sources {
+		if s.Name == source {
+			return s.Splits
+		}
+	}
+	return nil
+}
+
+// describe lists the operators and their states for the pointer.
+func (a *attempt) describe(watermarks map[string]int64) []checkpoint.Operator {
+	states := map[string][]checkpoint.State{}
+	if a.backend != nil {
+		for _, s := range a.backend.States() {
+			states[s.Operator] = append(states[s.Operator], checkpoint.State{
+				ID: s.ID, Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version,
+			})
+		}
+	}
+	var ops []checkpoint.Operator
+	for _, n := range a.graph.Nodes {
+		wm, ok := watermarks[n.Name]
+		if !ok {
+			wm = stream.MinTime
+		}
+		ops = append(ops, checkpoint.Operator{Name: n.Name, Kind: n.Kind, States: states[n.Name], Watermark: wm})
+	}
+	return ops
+}
+
+// run starts every goroutine and returns when all have ended, with the error that ended the attempt; nil if the job is
+// done or was stopped.
+func (a *attempt) run() error {
+	a.group.Go(func() error { return a.coord.run(a.ctx) })
+	a.group.Go(func() error { return a.coord.completeAll(a.ctx) })
+	a.group.Go(func() error { return a.clean(a.ctx) })
+	a.group.Go(func() error {
+		select {
+		case <-a.tx.Failed():
+			return a.tx.Err()
+		case <-a.ctx.Done():
+			return context.Cause(a.ctx)
+		}
+	})
+	for _, r := range a.readers {
+		a.group.Go(func() error { return locate("source", r.node.Name, r.reader.Run(a.ctx, r.events)) })
+		a.group.Go(func() error { return locate("source", r.node.Name, r.run(a.ctx)) })
+	}
+	for _, o := range a.operators {
+		a.group.Go(func() error { return locate("subtask", o.chain.subtask.String(), o.run(a.ctx)) })
+	}
+	return a.group.Wait()
+}
+
+func (a *attempt) acknowledge(s *snapshot, pause time.Duration) {
+	entries := 0
+	for _, f := range s.frozen {
+		entries += f.frozen.Len()
+	}
+	a.cfg.Listener.OnSnapshot(checkpoint.SnapshotEvent{Checkpoint: s.checkpoint, Subtask: s.subtask, Pause: pause, Entries: entries})
+	a.coord.send(s)
+}
+
+func (a *attempt) sourceEnded() { a.coord.send(sourceEnd{}) }
+
+func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoint.AtLeastOnce }
+
+func (a *attempt) store() operators.StateStore {
+	if a.backend == nil {
+		return nil
+	}
+	return stateStore{a.backend}
+}
+
+// stateStore lets a pebblestate.Backend, which knows no operators, be an operators.StateStore.
+type stateStore struct{ *pebblestate.Backend }
+
+func (s stateStore) StateID(operator string, d operators.StateDesc) (uint16, error) {
+	return s.Backend.StateID(operator, pebblestate.StateDesc(d))
+}
+
+// close releases what the attempt holds, last opened first.
+func (a *attempt) close() {
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		a.closers[i]()
+	}
+}

@@ -1,0 +1,98 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/pebblestate"
+)
+
+// baseWork is a base that is being written and uploaded beside the checkpoints.
+type baseWork struct {
+	checkpoint int64
+	done       chan *checkpoint.Base
+}
+
+// startBase begins a base with everything up to the checkpoint that was just committed, if one is due. At most one is
+// under way; an error ends the attempt, since Pebble is then ahead of what the pointers list.
+func (a *attempt) startBase(committed int64) {
+	if a.backend == nil || a.base != nil || !a.backend.BaseDue() && !a.memoryDue() && !(a.backend.MergeDue() && !a.mergeable()) {
+		return
+	}
+	w := &baseWork{checkpoint: committed, done: make(chan *checkpoint.Base, 1)}
+	a.base = w
+	known := map[[32]byte]checkpoint.File{}
+	if a.last.Base != nil {
+		for _, f := range a.last.Base.Files {
+			known[f.Hash] = f
+		}
+	}
+	a.group.Go(func() error {
+		b, err := a.writeBase(a.ctx, committed, known)
+		if err != nil {
+			return fmt.Errorf("base of checkpoint %d: %w", committed, err)
+		}
+		w.done <- b
+		return nil
+	})
+}
+
+// mergeable reports that the deltas together are small: many of them are then merged instead of written to a base.
+func (a *attempt) mergeable() bool {
+	return a.backend.PendingBytes() <= int64(a.cfg.Checkpoint.BaseAfter)/4
+}
+
+// memoryDue reports that the live maps are over their share of the budget and so need entries that may be evicted.
+func (a *attempt) memoryDue() bool {
+	var bytes int64
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
+	return bytes > int64(a.cfg.Checkpoint.Memory)/2 && a.backend.PendingBytes() > 0
+}
+
+// writeBase applies the deltas to Pebble, and uploads the files that no base had before.
+func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File) (*checkpoint.Base, error) {
+	files, err := a.backend.WriteBase(ctx, upTo)
+	if err != nil {
+		return nil, err
+	}
+	defer a.backend.Release(files)
+	b := &checkpoint.Base{Checkpoint: files.Checkpoint}
+	for _, f := range files.Files {
+		stored, ok := known[f.Hash]
+		if !ok {
+			if stored, err = a.upload(ctx, f); err != nil {
+				return nil, err
+			}
+		}
+		stored.Local = f.Name
+		b.Files = append(b.Files, stored)
+	}
+	return b, nil
+}
+
+func (a *attempt) upload(ctx context.Context, f pebblestate.BaseFile) (checkpoint.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Checkpoint.Timeout)
+	defer cancel()
+	return a.files.UploadFile(ctx, a.fileName("base"), f.Path)
+}
+
+// takeBase lets a pointer begin from a base that was finished since the last one.
+func (a *attempt) takeBase(p *checkpoint.Pointer) {
+	if a.base == nil {
+		return
+	}
+	select {
+	case b := <-a.base.done:
+		p.Base = b
+		var rest []checkpoint.Delta
+		for _, d := range p.Deltas {
+			if d.Checkpoint > b.Checkpoint {
+				rest = append(rest, d)
+			}
+		}
+		p.Deltas = rest
+		a.base = nil
+	default:
+	}
+}

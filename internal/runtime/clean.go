@@ -1,0 +1,104 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+)
+
+// cleanEvery is how often records of the checkpoint topic are deleted: a request to the brokers each time.
+const cleanEvery = 10 * time.Second
+
+// listGarbage lists the job's files before the attempt's first commit; those of older attempts that no pointer lists are
+// deleted after it.
+func (a *attempt) listGarbage(ctx context.Context) ([]checkpoint.Stored, error) {
+	return a.files.Store().List(ctx, fmt.Sprintf("%s/%d/", a.cfg.Job, a.shard))
+}
+
+// remember loads the pointers before this attempt's own that are still needed: those that are to be retained, and those
+// of savepoints under way. One that cannot be read is left alone with whatever it needs.
+func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoint) error {
+	older, err := a.log.List(ctx, a.cfg.Checkpoint.Retained)
+	if err != nil {
+		return err
+	}
+	for _, s := range unfinished {
+		if logged, err := a.log.At(ctx, s.Offset); err == nil {
+			older = append(older, *logged)
+		}
+	}
+	for _, logged := range slices.Backward(older) {
+		p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
+		if err != nil {
+			a.logger.Warn("an older checkpoint cannot be read", "topic", a.log.Topic(), "offset", logged.Offset, "error", err)
+			continue
+		}
+		a.known = append(a.known, checkpoint.Committed{Offset: logged.Offset, Pointer: p})
+	}
+	slices.SortFunc(a.known, func(x, y checkpoint.Committed) int { return int(x.Offset - y.Offset) })
+	a.known = slices.CompactFunc(a.known, func(x, y checkpoint.Committed) bool { return x.Offset == y.Offset })
+	return nil
+}
+
+// committed keeps the books after a commit: what of it is still needed, and what the cleaner may delete.
+func (a *attempt) committed(p *checkpoint.Pointer) {
+	a.known = append(a.known, checkpoint.Committed{Offset: a.lastOffset, Pointer: p})
+	g := checkpoint.Retain(a.known, a.cfg.Checkpoint.Retained, p.Unfinished)
+	a.known = g.Keep
+	a.job.note(func(s *Status) { s.Checkpoint, s.CommittedAt = p.Checkpoint, p.Time })
+	if !p.First {
+		a.job.completed.Store(true)
+	}
+	files := g.Files
+	if a.listed != nil {
+		files = append(files, checkpoint.Orphans(a.listed, a.known, a.id)...)
+		a.listed = nil
+	}
+	w := cleaning{files: files, below: g.Below}
+	select {
+	case old := <-a.cleanings: // the cleaner is busy: it gets both at once
+		w.files = append(old.files, w.files...)
+	default:
+	}
+	a.cleanings <- w // has room: only this goroutine fills it
+}
+
+// cleaning is what may be deleted.
+type cleaning struct {
+	files []string
+	below int64
+}
+
+// clean deletes what is no longer needed. An error only leaves garbage behind, which the next attempt finds.
+func (a *attempt) clean(ctx context.Context) error {
+	var below, deleted int64
+	next := time.NewTicker(cleanEvery)
+	defer next.Stop()
+	for {
+		select {
+		case w := <-a.cleanings:
+			below = w.below
+			for _, name := range w.files {
+				if err := a.files.Store().Delete(ctx, name); err != nil && ctx.Err() == nil {
+					a.logger.Warn("a file that is no longer needed could not be deleted", "file", name, "error", err)
+				}
+			}
+		case <-next.C:
+			if below == deleted {
+				continue
+			}
+			if err := a.log.DeleteBefore(ctx, below); err != nil {
+				if ctx.Err() == nil {
+					a.logger.Warn("old checkpoints could not be deleted", "topic", a.log.Topic(), "error", err)
+				}
+				continue
+			}
+			deleted = below
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/sink"
+	"golang.org/x/sync/errgroup"
+)
+
+// completion is a checkpoint from its trigger to its commit. The coordinator's goroutine fills it and then hands it to
+// the worker, twice: to persist and prepare, and to commit.
+type completion struct {
+	checkpoint  int64
+	snapshots   []*snapshot
+	savepoint   string
+	last, final bool
+	began       time.Time
+	deadline    time.Time
+
+	// The worker's.
+	persisted                bool
+	delta                    []byte
+	persistTook, prepareTook time.Duration
+}
+
+// completeAll is the worker's goroutine.
+func (c *coordination) completeAll(ctx context.Context) error {
+	for {
+		select {
+		case f := <-c.work:
+			if err := c.a.advance(ctx, f); err != nil {
+				c.send(failed{f.checkpoint, err})
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// advance takes a checkpoint one step on: from frozen state to what can be committed, and from there to a committed
+// transaction.
+func (a *attempt) advance(ctx context.Context, c *completion) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, c.deadline, fmt.Errorf("expired after %s", a.cfg.Checkpoint.Timeout))
+	defer cancel()
+	if !c.persisted {
+		if err := a.persist(ctx, c); err != nil {
+			return err
+		}
+		c.persisted = true
+		a.coord.send(persisted{c.checkpoint})
+		a.coord.send(prepared{c.checkpoint})
+		return nil
+	}
+	began := time.Now()
+	p := a.pointer(c)
+	if err := a.addState(ctx, p, c.delta); err != nil {
+		return a.step("persist", err)
+	}
+	c.persistTook += time.Since(began)
+	began = time.Now()
+	size, err := a.commit(ctx, p)
+	if err != nil {
+		return a.step("complete", err)
+	}
+	l := a.cfg.Listener
+	l.OnPersist(checkpoint.PersistEvent{Checkpoint: c.checkpoint, Took: c.persistTook, Bytes: int64(len(c.delta))})
+	l.OnPrepare(checkpoint.PrepareEvent{Checkpoint: c.checkpoint, Took: c.prepareTook})
+	l.OnComplete(checkpoint.CompleteEvent{
+		Checkpoint: c.checkpoint, Last: c.last, Final: c.final, Took: time.Since(c.began), Commit: time.Since(began), Size: size + sizeOf(p),
+	})
+	a.committed(p)
+	a.startBase(p.Checkpoint)
+	if p.Savepoint != "" {
+		a.startSavepoint(checkpoint.Savepoint{Directory: p.Savepoint, Checkpoint: p.Checkpoint, Offset: a.lastOffset})
+	}
+	a.coord.send(committed{c.checkpoint})
+	return nil
+}
+
+// persist encodes the frozen state and waits for the brokers' acknowledgements, side by side.
+func (a *attempt) persist(ctx context.Context, c *completion) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		began := time.Now()
+		defer func() { c.prepareTook = time.Since(began) }()
+		return a.step("prepare", a.tx.Flush(ctx, c.checkpoint))
+	})
+	g.Go(func() (err error) {
+		began := time.Now()
+		defer func() { c.persistTook = time.Since(began) }()
+		c.delta, err = a.encode(c)
+		return a.step("persist", err)
+	})
+	return g.Wait()
+}
+
+// sizeOf is the size of everything that a pointer lists, in bytes.
+func sizeOf(p *checkpoint.Pointer) (n int64) {
+	for _, f := range p.AllFiles() {
+		n += f.Size
+	}
+	for _, d := range p.Deltas {
+		if d.File == nil {
+			n += d.Size
+		}
+	}
+	return n
+}
+
+func (a *attempt) step(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// encode turns the frozen changes of all subtasks into one delta; nil if nothing changed.
+func (a *attempt) encode(c *completion) ([]byte, error) {
+	if a.backend == nil {
+		return nil, nil
+	}
+	n := 0
+	for _, s := range c.snapshots {
+		for _, f := range s.frozen {
+			n += f.frozen.Len()
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	w := a.backend.NewDelta()
+	for _, s := range c.snapshots {
+		for _, f := range s.frozen {
+			if err := f.frozen.Encode(w); err != nil {
+				return nil, fmt.Errorf("subtask %s: state %s of operator %s: %w", s.subtask, f.state, f.operator, err)
+			}
+		}
+	}
+	return w.Bytes(), nil
+}
+
+// pointer makes the pointer of a checkpoint out of the one before it and what the subtasks reported.
+func (a *attempt) pointer(c *completion) *checkpoint.Pointer {
+	p := *a.last
+	p.Checkpoint, p.Time = c.checkpoint, a.now()
+	p.First, p.Final, p.Savepoint, p.File = false, c.final, c.savepoint, nil
+	a.settleSavepoints()
+	p.Unfinished = slices.Clone(a.unfinished)
+	p.Sources = nil
+	bySource := map[string][]checkpoint.Split{}
+	watermarks := map[string]int64{}
+	for _, s := range c.snapshots {
+		for _, sp := range s.splits {
+			bySource[sp.source] = append(bySource[sp.source], sp.split)
+		}
+		for op, wm := range s.watermarks {
+			if old, ok := watermarks[op]; !ok || wm < old {
+				watermarks[op] = wm
+			}
+		}
+	}
+	for _, s := range a.last.Sources {
+		splits := bySource[s.Name]
+		sortSplits(splits)
+		p.Sources = append(p.Sources, checkpoint.Source{Name: s.Name, Splits: splits})
+	}
+	p.Operators = a.describe(watermarks)
+	return &p
+}
+
+// addState puts the delta into the pointer, inline or as a file, after merging deltas or taking over a finished base.
+func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []byte) error {
+	if a.backend == nil {
+		return nil
+	}
+	a.takeBase(p)
+	if delta != nil {
+		if err := a.backend.AddDelta(p.Checkpoint, delta); err != nil {
+			return err
+		}
+		first := p.Checkpoint
+		if a.base == nil && a.backend.MergeDue() && a.mergeable() {
+			merged, err := a.backend.MergeDeltas()
+			if err != nil {
+				return err
+			}
+			first, delta, p.Deltas = p.Deltas[0].First, merged, nil
+		}
+		d, err := a.place(ctx, first, p.Checkpoint, delta)
+		if err != nil {
+			return err
+		}
+		p.Deltas = append(append([]checkpoint.Delta(nil), p.Deltas...), d)
+	}
+	return nil
+}
+
+// place decides where a delta lives: inline in its pointer if it is small, else in a file.
+func (a *attempt) place(ctx context.Context, first, id int64, delta []byte) (checkpoint.Delta, error) {
+	d := checkpoint.Delta{First: first, Checkpoint: id, Size: int64(len(delta)), Hash: sha256.Sum256(delta), Offset: -1}
+	if int64(len(delta)) <= int64(a.cfg.Checkpoint.InlineThreshold) {
+		d.Inline = delta
+		return d, nil
+	}
+	file, err := a.files.UploadBytes(ctx, a.fileName("delta"), delta)
+	d.File = &file
+	return d, err
+}
+
+// commit writes the pointer and the offsets into the checkpoint's transaction and commits it.
+func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64, err error) {
+	packed, err := checkpoint.PackPointer(p, min(checkpoint.MaxPointer, a.log.MaxPointerBytes()))
+	if err != nil {
+		return 0, err
+	}
+	p.File = nil
+	if packed.Rest != nil {
+		if _, err := a.files.UploadBytes(ctx, func(checkpoint.Hash) string { return packed.File.Name }, packed.Rest); err != nil {
+			return 0, err
+		}
+		p.File = &packed.File
+	}
+	value := packed.Record
+	offset, err := a.tx.WritePointer(ctx, p.Checkpoint, value)
+	if err != nil {
+		return 0, err
+	}
+	if err := a.tx.CommitOffsets(ctx, p.Checkpoint, a.groupOffsets(p, offset)); err != nil {
+		return 0, err
+	}
+	if err := a.tx.Commit(ctx, p.Checkpoint); err != nil {
+		return 0, err
+	}
+	// What was inline in this pointer is at its offset for those to come.
+	for i := range p.Deltas {
+		if p.Deltas[i].Inline != nil {
+			p.Deltas[i].Inline, p.Deltas[i].Offset = nil, offset
+		}
+	}
+	a.last, a.lastOffset = p, offset
+	return int64(len(value)), nil
+}
+
+// groupOffsets are the offsets that go into the transaction: those of sources on the sinks' cluster, and, for rule 11, one
+// for the checkpoint partition with the checkpoint ID as metadata.
+func (a *attempt) groupOffsets(p *checkpoint.Pointer, pointer int64) []sink.Offset {
+	offsets := []sink.Offset{{
+		Topic: a.log.Topic(), TopicID: a.log.TopicID(), Partition: int32(a.shard), Offset: pointer + 1, LeaderEpoch: -1,
+		Metadata: fmt.Sprint(p.Checkpoint),
+	}}
+	for _, s := range p.Sources {
+		if a.elsewhere[s.Name] {
+			continue
+		}
+		for _, sp := range s.Splits {
+			offsets = append(offsets, sink.Offset{
+				Topic: sp.Topic, TopicID: sp.TopicID, Partition: sp.Partition, Offset: sp.Offset, LeaderEpoch: sp.LeaderEpoch,
+			})
+		}
+	}
+	return offsets
+}

@@ -1,0 +1,201 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/stream"
+)
+
+// errDone ends an attempt whose last checkpoint is committed.
+var errDone = errors.New("the job is done")
+
+// coordination carries out what the checkpoint coordinator decides. One goroutine owns the coordinator and never waits
+// for anything but its inputs; a second one does the slow work, one piece after the other, so checkpoints commit in order.
+type coordination struct {
+	a     *attempt
+	coord *checkpoint.Coordinator
+	// in takes what the subtasks and the worker report.
+	in chan any
+	// work has room for everything that can be asked for: three steps of each checkpoint in flight.
+	work chan *completion
+
+	flight  map[int64]*completion
+	ended   int                   // source subtasks that have ended
+	waiting map[string]chan error // who waits for a savepoint, by directory
+}
+
+// What reaches the coordinator besides snapshots.
+type (
+	sourceEnd struct{}
+	persisted struct{ checkpoint int64 }
+	prepared  struct{ checkpoint int64 }
+	committed struct{ checkpoint int64 }
+	failed    struct {
+		checkpoint int64
+		err        error
+	}
+	savepointDone struct {
+		dir string
+		err error
+	}
+	alignment struct {
+		subtask    stream.SubtaskID
+		checkpoint int64
+		waits      string
+	}
+)
+
+func newCoordination(a *attempt) *coordination {
+	var ids []stream.SubtaskID
+	for _, r := range a.readers {
+		ids = append(ids, r.chain.subtask)
+	}
+	for _, o := range a.operators {
+		ids = append(ids, o.chain.subtask)
+	}
+	c := &coordination{
+		a: a, in: make(chan any, 2*len(ids)+16), work: make(chan *completion, 2*checkpoint.Slots),
+		flight: map[int64]*completion{}, waiting: map[string]chan error{},
+	}
+	// The attempt's own first checkpoint is committed already when the coordinator begins.
+	c.coord = checkpoint.NewCoordinator(a.cfg.Checkpoint, ids, a.last.Checkpoint-1)
+	c.coord.Start(c.now())
+	c.coord.Committed(a.last.Checkpoint, c.now())
+	return c
+}
+
+func (c *coordination) now() time.Time { return time.UnixMilli(c.a.now()) }
+
+// send reports something to the coordinator. It gives up when the attempt ends.
+func (c *coordination) send(m any) {
+	select {
+	case c.in <- m:
+	case <-c.a.ctx.Done():
+	}
+}
+
+// run is the coordinator's goroutine.
+func (c *coordination) run(ctx context.Context) error {
+	defer c.refuseSavepoints()
+	stop := c.a.job.stop
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var decisions []checkpoint.Decision
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			c.activity()
+			decisions = c.coord.Tick(c.now())
+		case m := <-c.in:
+			decisions = c.input(m)
+		case r := <-c.a.job.requests:
+			c.waiting[r.dir] = r.done
+			decisions = c.coord.Savepoint(r.dir, c.now())
+		case <-stop:
+			stop = nil
+			c.a.job.setPhase(Stopping)
+			decisions = c.coord.Stop(c.now())
+		}
+		for _, d := range decisions {
+			if err := c.carryOut(d); err != nil {
+				return err
+			}
+		}
+		if at, ok := c.coord.NextWake(); ok {
+			timer.Reset(max(0, at.Sub(c.now())))
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+// activity tells the coordinator whether anything happened since the last barrier.
+func (c *coordination) activity() {
+	for _, r := range c.a.readers {
+		if r.dirty.Load() {
+			c.coord.Activity()
+			return
+		}
+	}
+	for _, o := range c.a.operators {
+		if o.dirty.Load() {
+			c.coord.Activity()
+			return
+		}
+	}
+}
+
+func (c *coordination) input(m any) []checkpoint.Decision {
+	switch m := m.(type) {
+	case *snapshot:
+		if f := c.flight[m.checkpoint]; f != nil {
+			f.snapshots = append(f.snapshots, m)
+		}
+		return c.coord.Ack(m.subtask, m.checkpoint)
+	case alignment:
+		c.coord.Waits(m.subtask, m.checkpoint, m.waits)
+	case persisted:
+		return c.coord.Persisted(m.checkpoint)
+	case prepared:
+		return c.coord.Prepared(m.checkpoint)
+	case committed:
+		c.activity()
+		return c.coord.Committed(m.checkpoint, c.now())
+	case failed:
+		return c.coord.Failed(m.checkpoint, m.err)
+	case savepointDone:
+		if done := c.waiting[m.dir]; done != nil {
+			done <- m.err
+			delete(c.waiting, m.dir)
+		}
+	case sourceEnd:
+		if c.ended++; c.ended == len(c.a.readers) {
+			return c.coord.EndOfInput(c.now())
+		}
+	}
+	return nil
+}
+
+func (c *coordination) carryOut(d checkpoint.Decision) error {
+	switch d.Kind {
+	case checkpoint.DecideTrigger:
+		now := time.Now()
+		c.flight[d.Checkpoint] = &completion{
+			checkpoint: d.Checkpoint, savepoint: d.Savepoint, last: d.Last, final: d.Final, began: now, deadline: now.Add(c.a.cfg.Checkpoint.Timeout),
+		}
+		c.a.cfg.Listener.OnTrigger(checkpoint.TriggerEvent{
+			Checkpoint: d.Checkpoint, Slot: d.Slot, Savepoint: d.Savepoint, Last: d.Last,
+		})
+		for _, r := range c.a.readers {
+			r.barriers <- d.Checkpoint // has room for every checkpoint in flight
+		}
+	case checkpoint.DecidePersist:
+		// DecidePrepare comes with it: the worker does both side by side, and commits when asked for, in a second step.
+		c.work <- c.flight[d.Checkpoint]
+	case checkpoint.DecideCommit:
+		c.work <- c.flight[d.Checkpoint]
+	case checkpoint.DecideComplete:
+		delete(c.flight, d.Checkpoint)
+	case checkpoint.DecideAbort:
+		var failed *checkpoint.FailedError
+		if errors.As(d.Err, &failed) {
+			c.a.cfg.Listener.OnFailed(checkpoint.FailedEvent{Checkpoint: failed.Checkpoint, Expired: failed.Expired, Err: d.Err})
+		}
+		return d.Err
+	case checkpoint.DecideDone:
+		return errDone
+	}
+	return nil
+}
+
+// refuseSavepoints answers whoever waits for a savepoint that this attempt will not make.
+func (c *coordination) refuseSavepoints() {
+	for _, done := range c.waiting {
+		done <- errors.New("the attempt ended before the savepoint was complete: ask again")
+	}
+}

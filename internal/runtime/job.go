@@ -1,0 +1,148 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/sink"
+)
+
+// Config is everything that a job needs to run.
+type Config struct {
+	Job         string
+	Graph       *Graph
+	Parallelism int
+	Kafka       kafka.Config
+	Checkpoint  checkpoint.Options
+	Producer    sink.Options
+	// Start says what the first attempt does; a restart always continues from the last pointer.
+	Start Start
+	// WaitForBroker is how long the first attempt waits for a broker to answer; 0 for not at all.
+	WaitForBroker time.Duration
+	Logger        *slog.Logger
+	// Listener may be nil.
+	Listener *checkpoint.Listener
+	// Now is the engine's clock, in milliseconds since the Unix epoch; nil for the system's.
+	Now func() int64
+}
+
+// Start is what a start asks for; nothing set means: continue from the last checkpoint, or begin. A supervisor repeats
+// its flags at every restart, so what the current lineage began with is not done again.
+type Start struct {
+	// From is the directory or URL of a savepoint to start a new lineage from.
+	From string
+	// Fresh starts empty. FreshName tells one such request from another.
+	Fresh     bool
+	FreshName string
+	// Again does it even if the current lineage began so.
+	Again bool
+}
+
+// Job is a job that runs, or is about to. Its methods may be called from any goroutine.
+type Job struct {
+	cfg     Config
+	id      string // of this process's run
+	metrics Metrics
+	status  atomic.Pointer[Status]
+
+	// ran says that an attempt has been ready to run, completed that one has committed more than its own first checkpoint.
+	ran, completed atomic.Bool
+	recovered      atomic.Pointer[recovered]
+
+	mu       sync.Mutex
+	stop     chan struct{}
+	stopped  bool
+	requests chan savepointRequest
+}
+
+// Phase is what a job does at the moment.
+type Phase string
+
+// The phases, in the order in which an attempt goes through them.
+const (
+	Starting   Phase = "starting"
+	Recovering Phase = "recovering"
+	Running    Phase = "running"
+	Waiting    Phase = "waiting to restart"
+	Stopping   Phase = "stopping"
+	Ended      Phase = "ended"
+)
+
+// Status is what there is to know about a running job.
+type Status struct {
+	Phase   Phase  `json:"phase"`
+	Attempt string `json:"attempt"`
+	Lineage string `json:"lineage"`
+	// Checkpoint is the last committed one; CommittedAt when that was, in milliseconds since the Unix epoch.
+	Checkpoint  int64 `json:"checkpoint"`
+	CommittedAt int64 `json:"committed_at"`
+	Restarts    int64 `json:"restarts"`
+	// Error is why the last attempt ended.
+	Error string `json:"error,omitempty"`
+}
+
+// NewJob makes a job of a configuration with its defaults set, which has been validated.
+func NewJob(cfg Config) *Job {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = func() int64 { return time.Now().UnixMilli() }
+	}
+	cfg.Listener = checkpoint.Tee(cfg.Listener) // every func is set
+	j := &Job{cfg: cfg, id: uuid.NewString(), stop: make(chan struct{}), requests: make(chan savepointRequest)}
+	j.status.Store(&Status{Phase: Starting})
+	return j
+}
+
+// Metrics is what the job counts.
+func (j *Job) Metrics() *Metrics { return &j.metrics }
+
+// Status returns what the job does at the moment.
+func (j *Job) Status() Status {
+	s := *j.status.Load()
+	s.Restarts = j.metrics.Restarts.Load()
+	return s
+}
+
+// Config is the configuration that the job runs with.
+func (j *Job) Config() *Config { return &j.cfg }
+
+// Stop asks for a last checkpoint; Run returns nil after it.
+func (j *Job) Stop() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.stopped {
+		j.stopped = true
+		close(j.stop)
+	}
+}
+
+type savepointRequest struct {
+	dir  string
+	done chan error
+}
+
+// Savepoint takes a checkpoint that is to be kept, and copies it to a directory or URL, which must not exist. It returns
+// when the savepoint is whole. A copy that fails does not hurt the job.
+func (j *Job) Savepoint(ctx context.Context, dir string) error {
+	r := savepointRequest{dir: dir, done: make(chan error, 1)}
+	select {
+	case j.requests <- r:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,219 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/sink"
+	"github.com/weirstream/weir/source"
+)
+
+// recovered is what the newest attempt found, for the decision that follows a fencing (rule 7).
+type recovered struct {
+	attempt string
+	began   int64
+	// committed says that the attempt's own first checkpoint is committed.
+	committed bool
+}
+
+// Run runs the job: attempt after attempt, until its input has ended, Stop was asked for, or the restart strategy gives
+// up. The end of ctx ends it at once, as a crash would. Run returns when everything it started has returned.
+func (j *Job) Run(ctx context.Context) error {
+	defer j.setPhase(Ended)
+	var history checkpoint.History
+	tries := 0
+	for first := true; ; first = false {
+		err := j.attempt(ctx, first)
+		switch {
+		case err == nil, errors.Is(err, errDone), errors.Is(err, errEnded):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		failedAt := time.Now()
+		j.note(func(s *Status) { s.Error = err.Error() })
+		if j.completed.Swap(false) {
+			history, tries = history.Completed(), 0
+		}
+		cause := causeOf(err)
+		var delay time.Duration
+		var reason string
+		switch {
+		case isFenced(err):
+			f := j.fenced(ctx, tries)
+			tries++
+			if f.Action == checkpoint.FencedStop {
+				return fmt.Errorf("job %s: %w (%w)", j.cfg.Job, f.Err, err)
+			}
+			delay, reason = f.Pause, f.Reason
+			j.cfg.Logger.Warn("fenced", "job", j.cfg.Job, "error", err, "reason", f.Reason)
+		case first && !j.ran.Load() && cause == checkpoint.CauseOther && isUnreachable(err):
+			return fmt.Errorf("job %s: %w", j.cfg.Job, err)
+		default:
+			r := j.cfg.Checkpoint.Restart.Decide(history, cause, *j.cfg.Checkpoint.TolerableFailures, failedAt, rand.Float64())
+			if r.GiveUp {
+				j.cfg.Logger.Error("job failed", "job", j.cfg.Job, "error", err, "reason", r.Reason)
+				return fmt.Errorf("job %s: %w", j.cfg.Job, err)
+			}
+			history, delay, reason = r.History, r.Delay, r.Reason
+			j.cfg.Logger.Warn("restarting", "job", j.cfg.Job, "error", err, "delay", delay, "reason", r.Reason)
+		}
+		j.metrics.Restarts.Add(1)
+		j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: err, Delay: delay, Reason: reason})
+		if !j.pause(ctx, delay) {
+			return nil
+		}
+	}
+}
+
+// attempt makes one attempt and runs it to its end.
+func (j *Job) attempt(ctx context.Context, first bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began := time.Now()
+	j.setPhase(Recovering)
+	a, err := j.recover(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	j.ran.Store(true)
+	j.note(func(s *Status) {
+		s.Phase, s.Attempt, s.Lineage, s.Checkpoint, s.CommittedAt = Running, a.id, a.last.Lineage, a.last.Checkpoint, a.now()
+	})
+	took := time.Since(began)
+	a.logger.Info("running", "checkpoint", a.last.Checkpoint, "lineage", a.last.Lineage[:8], "recovery", took)
+	j.cfg.Listener.OnRestore(checkpoint.RestoreEvent{
+		Attempt: a.id, Lineage: a.last.Lineage, Kind: a.kind, Checkpoint: a.restored, Took: took,
+	})
+	return a.run()
+}
+
+// recover makes an attempt. At the first start it waits for a broker if that was asked for.
+func (j *Job) recover(ctx context.Context, first bool) (*attempt, error) {
+	deadline := time.Now().Add(j.cfg.WaitForBroker)
+	for {
+		a, err := j.newAttempt(ctx)
+		if err == nil || !first || !isUnreachable(err) || !time.Now().Before(deadline) {
+			return a, err
+		}
+		j.cfg.Logger.Info("waiting for a broker", "job", j.cfg.Job, "error", err)
+		if !j.pause(ctx, time.Second) {
+			return nil, errDone
+		}
+	}
+}
+
+// pause waits, and reports whether the job is to go on.
+func (j *Job) pause(ctx context.Context, d time.Duration) bool {
+	j.setPhase(Waiting)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-j.stop:
+		return false
+	case <-ctx.Done():
+		return true // the next attempt finds out
+	}
+}
+
+// fenced reads the last pointer and decides what a fenced attempt does (rule 7). If the pointer cannot be read, the job
+// recovers: whatever keeps it from reading keeps it from committing too.
+func (j *Job) fenced(ctx context.Context, tries int) checkpoint.Fencing {
+	f := checkpoint.Fenced{Job: j.cfg.Job, Tries: tries, Random: rand.Float64()}
+	if r := j.recovered.Load(); r != nil {
+		f.Attempt, f.Began, f.FirstCommitted = r.attempt, r.began, r.committed
+	}
+	last, err := j.readLast(ctx)
+	if err != nil {
+		return checkpoint.Fencing{Action: checkpoint.FencedPause, Pause: time.Second, Reason: err.Error()}
+	}
+	f.Last = last
+	return checkpoint.DecideFenced(f)
+}
+
+// readLast reads the last committed pointer without fencing anybody.
+func (j *Job) readLast(ctx context.Context) (*checkpoint.Pointer, error) {
+	client, err := kafka.Dial(ctx, j.cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	log, err := sink.NewPointerLog(client, j.cfg.logConfig())
+	if err != nil {
+		return nil, err
+	}
+	logged, err := log.Last(ctx)
+	if err != nil || logged == nil {
+		return nil, err
+	}
+	return checkpoint.DecodePointer(logged.Value)
+}
+
+func isFenced(err error) bool {
+	var fenced *sink.FencedError
+	return errors.As(err, &fenced)
+}
+
+func isUnreachable(err error) bool {
+	var connect *kafka.ConnectError
+	return errors.As(err, &connect) && !kafka.IsAuthentication(err)
+}
+
+// causeOf says what kind of failure an error is, as far as a restart depends on it.
+func causeOf(err error) checkpoint.Cause {
+	var (
+		failed    *checkpoint.FailedError
+		refused   *checkpoint.RefusedError
+		takenOver *checkpoint.TakenOverError
+		bad       *BadRecordError
+		missing   *source.MissingTopicError
+		recreated *source.TopicRecreatedError
+		loss      *source.DataLossError
+	)
+	switch {
+	case errors.As(err, &takenOver):
+		return checkpoint.CauseTakenOver
+	case errors.As(err, &bad): // the same record would come again
+		return checkpoint.CausePermanent
+	case errors.As(err, &refused), errors.As(err, &recreated), errors.As(err, &loss): // nothing changes by itself
+		return checkpoint.CausePermanent
+	case errors.As(err, &missing), errors.Is(err, kafka.ErrNoTopic): // somebody has to create it
+		return checkpoint.CausePermanent
+	case kafka.IsAuthentication(err), kafka.IsAuthorization(err): // somebody has to change a password or an ACL
+		return checkpoint.CausePermanent
+	case errors.Is(err, checkpoint.ErrCorrupt): // the file stays damaged
+		return checkpoint.CausePermanent
+	case errors.Is(err, errPermanent):
+		return checkpoint.CausePermanent
+	case errors.As(err, &failed):
+		return checkpoint.CauseCheckpoint
+	}
+	return checkpoint.CauseOther
+}
+
+// errPermanent marks an error that a restart does not mend and that has no type of its own.
+var errPermanent = errors.New("a restart does not mend it")
+
+func (j *Job) setPhase(p Phase) { j.note(func(s *Status) { s.Phase = p }) }
+
+func (j *Job) note(change func(*Status)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := *j.status.Load()
+	change(&s)
+	j.status.Store(&s)
+}
+
+func (c *Config) logConfig() sink.LogConfig {
+	return sink.LogConfig{
+		Topic: c.Checkpoint.Topic(c.Job), Partition: 0, Group: c.Checkpoint.GroupID(c.Job), Replication: c.Checkpoint.TopicReplication,
+	}
+}

@@ -1,0 +1,114 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+)
+
+// request says what the start asks for. Only the first attempt of a process asks: a restart goes on.
+func (a *attempt) request(ctx context.Context) (checkpoint.Request, *checkpoint.Pointer, error) {
+	s := a.cfg.Start
+	r := checkpoint.Request{}
+	switch {
+	case s.From != "" && s.Fresh:
+		return r, nil, fmt.Errorf("a start is either from a savepoint or fresh, not both: %w", errPermanent)
+	case s.Fresh:
+		r = checkpoint.Request{Kind: checkpoint.RequestFresh, ID: s.FreshName}
+	case s.From != "":
+		if !strings.Contains(s.From, "://") {
+			if _, err := os.Stat(s.From); err != nil {
+				return r, nil, fmt.Errorf("savepoint: %w (%w)", err, errPermanent)
+			}
+		}
+		store, err := checkpoint.OpenStore(ctx, s.From)
+		if err != nil {
+			return r, nil, fmt.Errorf("savepoint: %w", err)
+		}
+		a.closers = append(a.closers, func() { _ = store.Close() })
+		a.savepointFiles = checkpoint.NewFiles(store, a.cfg.Listener)
+		m, err := checkpoint.ReadManifest(ctx, a.savepointFiles)
+		if err != nil {
+			return r, nil, fmt.Errorf("savepoint: %w (%w)", err, errPermanent)
+		}
+		r = checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}
+		if s.Again {
+			r.Again = a.job.id
+		}
+		return r, m.Pointer, nil
+	}
+	if s.Again && r.Kind != checkpoint.RequestNone {
+		r.Again = a.job.id
+	}
+	return r, nil, nil
+}
+
+// savepointTimeout bounds the copy of a savepoint, whatever its size.
+const savepointTimeout = time.Hour
+
+// startSavepoint copies a committed checkpoint to the savepoint's directory beside the checkpoints that follow. Until it
+// has a manifest, each pointer lists it, so that a recovery goes on with it. A copy that fails does not hurt the job.
+func (a *attempt) startSavepoint(s checkpoint.Savepoint) {
+	a.unfinished = append(a.unfinished, s)
+	a.group.Go(func() error {
+		m, err := a.copySavepoint(a.ctx, s)
+		if a.ctx.Err() != nil {
+			return context.Cause(a.ctx)
+		}
+		ev := checkpoint.SavepointEvent{Checkpoint: s.Checkpoint, Directory: s.Directory, Err: err}
+		if err == nil {
+			ev.ID = m.ID
+			for _, f := range m.Pointer.AllFiles() {
+				ev.Bytes += f.Size
+			}
+			a.logger.Info("savepoint complete", "checkpoint", s.Checkpoint, "savepoint", s.Directory, "id", m.ID)
+		} else {
+			a.logger.Error("the savepoint was not written", "checkpoint", s.Checkpoint, "savepoint", s.Directory, "error", err)
+		}
+		a.cfg.Listener.OnSavepoint(ev)
+		select {
+		case a.savepointsDone <- s:
+		case <-a.ctx.Done():
+		}
+		a.coord.send(savepointDone{s.Directory, err})
+		return nil
+	})
+}
+
+func (a *attempt) copySavepoint(ctx context.Context, s checkpoint.Savepoint) (*checkpoint.Manifest, error) {
+	ctx, cancel := context.WithTimeout(ctx, savepointTimeout)
+	defer cancel()
+	logged, err := a.log.At(ctx, s.Offset)
+	if err != nil {
+		return nil, err
+	}
+	p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
+	if err != nil {
+		return nil, err
+	}
+	to, err := checkpoint.OpenStore(ctx, s.Directory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = to.Close() }()
+	return checkpoint.WriteSavepoint(ctx, a.files, checkpoint.NewFiles(to, a.cfg.Listener), p, filepath.Join(a.cfg.Checkpoint.LocalDir, a.cfg.Job),
+		func(ctx context.Context, d checkpoint.Delta) ([]byte, error) { return a.readDelta(ctx, d, a.files) })
+}
+
+// settleSavepoints takes savepoints that are complete, or have failed, off the list that pointers carry.
+func (a *attempt) settleSavepoints() {
+	for {
+		select {
+		case s := <-a.savepointsDone:
+			a.unfinished = slices.DeleteFunc(a.unfinished, func(u checkpoint.Savepoint) bool { return u == s })
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/sink"
+	"github.com/weirstream/weir/source"
+)
+
+// errEnded ends a job that had reached the end of its input before it started.
+var errEnded = errors.New("the job had reached the end of its input")
+
+// newAttempt recovers: it fences every slot, reads the last committed pointer, restores, and commits the attempt's own
+// first checkpoint. When it returns without an error, the attempt is ready to run.
+func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
+	cfg := &j.cfg
+	a = &attempt{
+		cfg: cfg, job: j, graph: cfg.Graph, now: cfg.Now, metrics: &j.metrics, id: uuid.NewString(),
+		cleanings: make(chan cleaning, 1), savepointsDone: make(chan checkpoint.Savepoint, 16),
+		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, elsewhere: map[string]bool{},
+	}
+	a.logger = cfg.Logger.With("job", cfg.Job, "attempt", a.id[:8])
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	a.group, a.ctx = errgroup.WithContext(ctx)
+	if err := a.connect(ctx); err != nil {
+		return a, err
+	}
+	res, err := a.resolve(ctx)
+	if err != nil {
+		return a, err
+	}
+	if res.Note != "" {
+		a.logger.Info(res.Note)
+	}
+	if res.Kind == checkpoint.ResolvedEnded {
+		return a, errEnded
+	}
+	if err := a.restore(ctx, res); err != nil {
+		return a, err
+	}
+	a.tx.Begin(a.last.Checkpoint + 1)
+	if res.Pointer != nil {
+		a.watermarks = map[string]int64{}
+		for _, o := range res.Pointer.Operators {
+			a.watermarks[o.Name] = o.Watermark
+		}
+	}
+	if err := a.build(); err != nil {
+		return a, err
+	}
+	if err := a.checkStates(res); err != nil {
+		return a, err
+	}
+	return a, a.first(ctx, res)
+}
+
+// connect reaches the cluster, checks the timeouts, and takes over every slot.
+func (a *attempt) connect(ctx context.Context) error {
+	cfg := a.cfg
+	store, err := checkpoint.OpenStore(ctx, cfg.Checkpoint.Storage)
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() { _ = store.Close() })
+	a.files = checkpoint.NewFiles(store, cfg.Listener)
+	if a.client, err = kafka.Dial(ctx, cfg.Kafka); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.client.Close)
+	cluster := kafka.NewCluster(a.client)
+	longest, err := cluster.MaxTransactionTimeout(ctx)
+	if err != nil {
+		return err
+	}
+	if err := cfg.Checkpoint.CheckTimeouts(longest); err != nil {
+		return err
+	}
+	topic := cfg.Checkpoint.Topic(cfg.Job)
+	if a.log, err = sink.NewPointerLog(a.client, cfg.logConfig()); err != nil {
+		return err
+	}
+	if err := a.log.Ensure(ctx); err != nil {
+		return err
+	}
+	tx, err := sink.NewTransactions(ctx, sink.Config{
+		Client: a.client, Job: cfg.Job, Shard: a.shard, Prefix: cfg.Checkpoint.Prefix, CheckpointTopic: topic,
+		Partition: int32(a.shard), Group: cfg.Checkpoint.GroupID(cfg.Job), Mode: string(cfg.Checkpoint.Mode),
+		TransactionTimeout: cfg.Checkpoint.TransactionTimeout, Logger: a.logger,
+		Compression: cfg.Producer.Compression, MaxBuffered: cfg.Producer.MaxBuffered, MaxBatchBytes: cfg.Producer.MaxBatchBytes,
+		RequestTimeout: cfg.Producer.RequestTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	a.tx = tx
+	a.closers = append(a.closers, tx.Close)
+	return tx.Fence(ctx)
+}
+
+// resolve reads what there is and decides what to begin with.
+func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
+	topics, err := a.sinkTopics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, offset, err := a.lastPointer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	group, err := a.groupCheckpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request, savepoint, err := a.request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := checkpoint.Start{
+		Job: checkpoint.Description{
+			Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Operators: a.describe(nil), Topics: topics,
+		},
+		Request: request, Last: last, Savepoint: savepoint, Group: group, GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job),
+		Topic: a.log.Topic(), NewLineage: uuid.NewString(),
+	}
+	for i := range s.Job.Operators {
+		s.Job.Operators[i].States = nil // not declared yet: see checkStates
+	}
+	for _, n := range a.graph.Nodes {
+		if n.Source == nil {
+			continue
+		}
+		s.Job.Sources = append(s.Job.Sources, n.Name)
+		for _, t := range n.Source.Spec.Kafka.Topics {
+			s.Job.Topics = append(s.Job.Topics, checkpoint.Topic{Role: "source", Step: n.Name, Name: t})
+		}
+	}
+	res := checkpoint.Resolve(s)
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	a.last, a.lastOffset = last, offset
+	a.restored = checkpointOf(res.Pointer)
+	a.kind = res.Kind
+	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(last)})
+	a.last = a.firstPointer(&res, topics)
+	return &res, nil
+}
+
+func checkpointOf(p *checkpoint.Pointer) int64 {
+	if p == nil {
+		return 0
+	}
+	return p.Checkpoint
+}
+
+// lastPointer returns the last committed pointer, complete, and its offset; nil if there is none.
+func (a *attempt) lastPointer(ctx context.Context) (*checkpoint.Pointer, int64, error) {
+	logged, err := a.log.Last(ctx)
+	if err != nil || logged == nil {
+		return nil, 0, err
+	}
+	p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
+	if err != nil {
+		return nil, 0, fmt.Errorf("topic %s partition %d offset %d: %w", a.log.Topic(), a.shard, logged.Offset, err)
+	}
+	return p, logged.Offset, nil
+}
+
+// groupCheckpoint is the checkpoint ID that the group's offset for the checkpoint partition has as metadata (rule 11).
+func (a *attempt) groupCheckpoint(ctx context.Context) (int64, error) {
+	_, metadata, ok, err := a.log.GroupOffset(ctx)
+	if err != nil || !ok {
+		return 0, err
+	}
+	id, err := strconv.ParseInt(metadata, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("group %s: offset of topic %s: metadata %q is not a checkpoint ID", a.cfg.Checkpoint.GroupID(a.cfg.Job), a.log.Topic(), metadata)
+	}
+	return id, nil
+}
+
+// sinkTopics looks up the topics that the job writes.
+func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
+	var topics []checkpoint.Topic
+	for _, n := range a.graph.Nodes {
+		switch {
+		case n.Sink != nil:
+			topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: n.Sink.Spec.Kafka.Topic})
+			if t := n.Sink.BadRecord.Topic; t != "" {
+				topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: t})
+			}
+		case n.Source != nil && n.Source.BadRecord.Topic != "":
+			topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: n.Source.BadRecord.Topic})
+		}
+	}
+	cluster := kafka.NewCluster(a.client)
+	for i, t := range topics {
+		found, err := cluster.Topics(ctx, t.Name)
+		if err != nil {
+			return nil, locate("sink", t.Step, err)
+		}
+		topics[i].ID = found[0].ID
+	}
+	return topics, nil
+}
+
+// firstPointer is the pointer that the attempt begins with, as far as it is known before anything is restored.
+func (a *attempt) firstPointer(res *checkpoint.Resolution, topics []checkpoint.Topic) *checkpoint.Pointer {
+	host, _ := os.Hostname()
+	p := &checkpoint.Pointer{
+		Job: a.cfg.Job, Shard: a.shard, Shards: 1, Checkpoint: res.Last + 1, Attempt: a.id,
+		Lineage: res.Lineage, Host: host, Time: a.now(), Request: res.Request, First: true, KeyGroups: a.keyGroups,
+		Topics: topics, Unfinished: res.Unfinished,
+	}
+	for i, s := range p.Unfinished {
+		if s.Offset < 0 {
+			p.Unfinished[i].Offset = a.lastOffset
+		}
+	}
+	return p
+}
+
+// restore opens the sources and the state at the pointer that was decided on.
+func (a *attempt) restore(ctx context.Context, res *checkpoint.Resolution) error {
+	for _, n := range a.graph.Nodes {
+		if n.Source == nil {
+			continue
+		}
+		if err := a.openSource(ctx, n, res.Pointer); err != nil {
+			return locate("source", n.Name, err)
+		}
+	}
+	return a.openState(ctx, res)
+}
+
+func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Pointer) error {
+	cluster := a.cfg.Kafka
+	if n.Source.Kafka != nil {
+		cluster, a.elsewhere[n.Name] = *n.Source.Kafka, true
+	}
+	src, err := n.Source.Spec.Open(ctx, source.Env{
+		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
+			return kafka.Dial(ctx, cluster, extra...)
+		},
+		Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Logger: a.logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, src.Close)
+	a.sources[n] = src
+	var restored []checkpoint.Split
+	if from != nil {
+		for _, s := range from.Sources {
+			if s.Name == n.Name {
+				restored = append([]checkpoint.Split{}, s.Splits...)
+			}
+		}
+	}
+	splits, err := src.Resolve(ctx, restored)
+	if err != nil {
+		return err
+	}
+	sortSplits(splits)
+	a.last.Sources = append(a.last.Sources, checkpoint.Source{Name: n.Name, Splits: splits})
+	a.last.Topics = append(a.last.Topics, src.Topics()...)
+	return nil
+}
+
+func sortSplits(splits []checkpoint.Split) {
+	slices.SortFunc(splits, func(a, b checkpoint.Split) int {
+		if a.Topic != b.Topic {
+			if a.Topic < b.Topic {
+				return -1
+			}
+			return 1
+		}
+		return int(a.Partition) - int(b.Partition)
+	})
+}
+
+// checkStates compares the restored states with those that the operators declared when they were opened.
+func (a *attempt) checkStates(res *checkpoint.Resolution) error {
+	if res.Pointer == nil || a.backend == nil {
+		return nil
+	}
+	now := a.describe(nil)
+	declared := map[string]bool{}
+	for _, s := range a.backend.Unclaimed() {
+		declared[s.Operator+"\x00"+s.Name] = true
+	}
+	for i := range now {
+		now[i].States = slices.DeleteFunc(now[i].States, func(s checkpoint.State) bool { return declared[now[i].Name+"\x00"+s.Name] })
+		if now[i].States == nil {
+			now[i].States = []checkpoint.State{}
+		}
+	}
+	if findings := checkpoint.CheckStates(res.Pointer.Operators, now); len(findings) > 0 {
+		return &checkpoint.RefusedError{What: fmt.Sprintf("checkpoint %d", res.Pointer.Checkpoint), Findings: findings}
+	}
+	return nil
+}
+
+// first commits the attempt's own first checkpoint (rule 10).
+func (a *attempt) first(ctx context.Context, res *checkpoint.Resolution) error {
+	listed, err := a.listGarbage(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.remember(ctx, res.Unfinished); err != nil {
+		return err
+	}
+	a.last.Operators = a.describe(a.watermarks)
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Checkpoint.Timeout)
+	defer cancel()
+	if _, err := a.commit(ctx, a.last); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", a.last.Checkpoint, err)
+	}
+	a.job.recovered.Store(&recovered{attempt: a.id, began: res.Last, committed: true})
+	a.listed = listed
+	a.committed(a.last)
+	a.coord = newCoordination(a)
+	for _, s := range a.last.Unfinished {
+		a.startSavepoint(s)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/pebblestate"
+)
+
+// openState opens the keyed state at the pointer that was decided on, and makes a.last refer to it in the job's own
+// storage.
+func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) error {
+	keyed := false
+	for _, n := range a.graph.Nodes {
+		keyed = keyed || n.Keyed
+	}
+	from := res.Pointer
+	if !keyed && (from == nil || from.Base == nil && len(from.Deltas) == 0) {
+		return nil
+	}
+	opts, err := a.stateOptions()
+	if err != nil {
+		return err
+	}
+	var restore pebblestate.Restore
+	if from != nil {
+		files := a.files
+		if res.Kind == checkpoint.ResolvedSavepoint {
+			files = a.savepointFiles
+		}
+		if restore, err = a.readState(ctx, from, files); err != nil {
+			return err
+		}
+		if res.Kind == checkpoint.ResolvedSavepoint {
+			if err := a.adopt(ctx, from, files, &restore); err != nil {
+				return err
+			}
+		} else {
+			a.keep(from)
+		}
+	}
+	if a.backend, err = pebblestate.Open(ctx, opts, restore); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	a.closers = append(a.closers, func() {
+		if err := a.backend.Close(); err != nil {
+			a.logger.Warn("closing the local state", "error", err)
+		}
+		_ = os.RemoveAll(opts.Dir)
+	})
+	return nil
+}
+
+// stateOptions gives the attempt a working directory of its own, since a process that takes over must not wait for the one
+// before, and removes those that nobody uses any more.
+func (a *attempt) stateOptions() (pebblestate.Options, error) {
+	c := a.cfg.Checkpoint
+	dir := filepath.Join(c.LocalDir, a.cfg.Job, fmt.Sprint(a.shard))
+	attempts := filepath.Join(dir, "attempts")
+	if err := os.MkdirAll(attempts, 0o755); err != nil {
+		return pebblestate.Options{}, fmt.Errorf("local directory: %w", err)
+	}
+	old, err := os.ReadDir(attempts)
+	if err != nil {
+		return pebblestate.Options{}, fmt.Errorf("local directory: %w", err)
+	}
+	for _, e := range old {
+		path := filepath.Join(attempts, e.Name())
+		if lock, err := pebble.LockDirectory(path, vfs.Default); err == nil {
+			_ = os.RemoveAll(path)
+			_ = lock.Close()
+		}
+	}
+	return pebblestate.Options{
+		Dir: filepath.Join(attempts, a.id), CacheDir: filepath.Join(dir, "cache"), CacheBytes: int64(c.Memory) / 8,
+		BaseAfterBytes: int64(c.BaseAfter), MaxDeltas: maxDeltas, Logger: a.logger,
+	}, nil
+}
+
+// maxDeltas is how many deltas a pointer lists at the most before they are merged: each costs a read at a restore.
+const maxDeltas = 64
+
+// readState fetches and verifies the deltas of a pointer, and says where its base is.
+func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {
+	r := pebblestate.Restore{Checkpoint: p.Checkpoint}
+	for _, o := range p.Operators {
+		for _, s := range o.States {
+			r.States = append(r.States, pebblestate.State{
+				ID: s.ID, Operator: o.Name,
+				StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version},
+			})
+		}
+	}
+	for _, d := range p.Deltas {
+		repr, err := a.readDelta(ctx, d, files)
+		if err != nil {
+			return r, fmt.Errorf("restore: checkpoint %d: delta of checkpoint %d: %w", p.Checkpoint, d.Checkpoint, err)
+		}
+		r.Deltas = append(r.Deltas, pebblestate.Delta{Checkpoint: d.Checkpoint, Repr: repr})
+	}
+	if p.Base != nil {
+		byHash := map[[32]byte]checkpoint.File{}
+		for _, f := range p.Base.Files {
+			byHash[f.Hash] = f
+			r.Base = append(r.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
+		}
+		r.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
+			content, err := files.ReadVerified(ctx, byHash[f.Hash])
+			return io.NopCloser(bytes.NewReader(content)), err
+		}
+	}
+	return r, nil
+}
+
+func (a *attempt) readDelta(ctx context.Context, d checkpoint.Delta, files *checkpoint.Files) ([]byte, error) {
+	repr := d.Inline
+	switch {
+	case repr != nil:
+	case d.File != nil:
+		return files.ReadVerified(ctx, *d.File)
+	default:
+		logged, err := a.log.At(ctx, d.Offset)
+		if err != nil {
+			return nil, err
+		}
+		if repr, err = checkpoint.InlineDelta(logged.Value, d); err != nil {
+			return nil, fmt.Errorf("topic %s partition %d offset %d: %w", a.log.Topic(), a.shard, d.Offset, err)
+		}
+	}
+	if got := sha256.Sum256(repr); got != d.Hash {
+		return nil, fmt.Errorf("%w: topic %s partition %d offset %d: its SHA-256 is %x instead of %x",
+			checkpoint.ErrCorrupt, a.log.Topic(), a.shard, d.Offset, got, d.Hash)
+	}
+	return repr, nil
+}
+
+// keep goes on from the state of the job's own last pointer.
+func (a *attempt) keep(p *checkpoint.Pointer) {
+	a.last.Base = p.Base
+	for _, d := range p.Deltas {
+		if d.Inline != nil {
+			d.Inline, d.Offset = nil, a.lastOffset
+		}
+		a.last.Deltas = append(a.last.Deltas, d)
+	}
+}
+
+// adopt copies the state of a savepoint into the job's own storage, so that the job does not depend on what the user does
+// with the savepoint. Checkpoint IDs of another lineage mean nothing in this one: what is restored counts as changed by
+// the attempt's own first checkpoint.
+func (a *attempt) adopt(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files, r *pebblestate.Restore) error {
+	id := a.last.Checkpoint
+	r.Checkpoint = id
+	for i := range r.Deltas {
+		r.Deltas[i].Checkpoint = id
+		file, err := a.files.UploadBytes(ctx, a.fileName("delta"), r.Deltas[i].Repr)
+		if err != nil {
+			return err
+		}
+		a.last.Deltas = append(a.last.Deltas, checkpoint.Delta{
+			First: id, Checkpoint: id, Size: file.Size, Hash: file.Hash, File: &file, Offset: -1,
+		})
+	}
+	if p.Base == nil {
+		return nil
+	}
+	b := &checkpoint.Base{Checkpoint: id}
+	for _, f := range p.Base.Files {
+		content, err := files.ReadVerified(ctx, f)
+		if err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+		own, err := a.files.UploadBytes(ctx, a.fileName("base"), content)
+		if err != nil {
+			return err
+		}
+		own.Local = f.Local
+		b.Files = append(b.Files, own)
+	}
+	a.last.Base = b
+	return nil
+}
+
+// fileName names a file of this attempt by its content.
+func (a *attempt) fileName(kind string) func(checkpoint.Hash) string {
+	return func(h checkpoint.Hash) string { return checkpoint.FileName(a.cfg.Job, a.shard, a.id, h, kind) }
+}

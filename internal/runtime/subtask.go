@@ -1,0 +1,277 @@
+package runtime
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/source"
+	"github.com/weirstream/weir/stream"
+)
+
+// subtask is one goroutine of the dataflow: a chain and what feeds it.
+type subtask struct {
+	a     *attempt
+	chain *chain
+	// dirty says that something happened since the last barrier that a checkpoint should keep (rule 9).
+	dirty atomic.Bool
+	timer *time.Timer
+}
+
+// sourceSubtask reads the splits of one source subtask and runs the chain behind the source.
+type sourceSubtask struct {
+	subtask
+	node     *Node
+	reader   source.Reader
+	barriers chan int64
+	events   chan source.Event
+	decode   func(int32, *stream.Record) error
+	splits   []checkpoint.Split
+	ended    bool
+}
+
+// splitPosition is where a split stands at a barrier.
+type splitPosition struct {
+	source string
+	split  checkpoint.Split
+}
+
+// run carries events and barriers until the attempt ends.
+func (s *sourceSubtask) run(ctx context.Context) error {
+	for i := range s.splits {
+		s.openSplit(int32(i))
+	}
+	if err := s.chain.resume(); err != nil {
+		return err
+	}
+	for {
+		select {
+		case ev := <-s.events:
+			if err := s.handle(ev); err != nil {
+				return err
+			}
+			if len(s.events) == 0 {
+				if err := s.idle(); err != nil {
+					return err
+				}
+			}
+		case id := <-s.barriers:
+			if err := s.barrier(id); err != nil {
+				return err
+			}
+		case <-s.wake():
+			if err := s.clock(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *sourceSubtask) handle(ev source.Event) error {
+	switch ev.Kind {
+	case source.EventSplit:
+		if int(ev.Index) < len(s.splits) {
+			return nil // known since the start
+		}
+		s.splits = append(s.splits, ev.Split)
+		s.openSplit(ev.Index)
+	case source.EventBatch:
+		return s.batch(&ev.Batch)
+	case source.EventIdle, source.EventActive:
+		for _, st := range s.chain.stages {
+			if g := st.impl.Generator; g != nil {
+				g.SetIdle(ev.Index, ev.Kind == source.EventIdle)
+			}
+		}
+		return s.generate()
+	case source.EventSplitEnd:
+		s.splits[ev.Index].Done = true
+		s.dirty.Store(true)
+		for _, st := range s.chain.stages {
+			if g := st.impl.Generator; g != nil {
+				g.CloseSplit(ev.Index)
+			}
+		}
+		return s.generate()
+	case source.EventEnd:
+		s.ended = true
+		if err := s.chain.stages[0].setWatermark(0, stream.MaxTime, false); err != nil {
+			return err
+		}
+		if err := s.chain.flush(); err != nil {
+			return err
+		}
+		s.dirty.Store(true)
+		s.a.sourceEnded()
+	}
+	return nil
+}
+
+func (s *sourceSubtask) openSplit(i int32) {
+	split := &s.splits[i]
+	for _, st := range s.chain.stages {
+		g := st.impl.Generator
+		if g == nil {
+			continue
+		}
+		seen, ok := split.MaxTimestamps[st.node.Name]
+		if !ok {
+			seen = stream.MinTime
+		}
+		g.OpenSplit(i, seen)
+		if split.Done {
+			g.CloseSplit(i)
+		}
+	}
+}
+
+func (s *sourceSubtask) batch(b *source.Batch) error {
+	head := s.chain.stages[0]
+	for i := range b.Records {
+		if err := s.decode(b.Split, &b.Records[i]); err != nil {
+			return err
+		}
+	}
+	split := &s.splits[b.Split]
+	split.Offset, split.LeaderEpoch = b.Next, b.LeaderEpoch
+	if len(b.Records) == 0 {
+		return nil
+	}
+	head.counts.recordsIn += int64(len(b.Records))
+	head.counts.bytesIn += b.Bytes
+	s.dirty.Store(true)
+	return s.generate()
+}
+
+// generate lets the chain's generators tell how far event time has come.
+func (s *sourceSubtask) generate() error {
+	for _, st := range s.chain.stages {
+		before := st.watermark
+		if err := st.generate(); err != nil {
+			return err
+		}
+		if st.watermark != before {
+			s.dirty.Store(true)
+		}
+	}
+	return nil
+}
+
+func (s *sourceSubtask) barrier(id int64) error {
+	s.dirty.Store(false)
+	began := time.Now()
+	snap, err := s.chain.barrier(id)
+	if err != nil {
+		return err
+	}
+	for i := range s.splits {
+		split := s.splits[i]
+		split.MaxTimestamps = nil
+		for _, st := range s.chain.stages {
+			if g := st.impl.Generator; g != nil {
+				if split.MaxTimestamps == nil {
+					split.MaxTimestamps = map[string]int64{}
+				}
+				split.MaxTimestamps[st.node.Name] = g.MaxTimestamp(int32(i))
+			}
+		}
+		snap.splits = append(snap.splits, splitPosition{s.node.Name, split})
+	}
+	s.a.acknowledge(snap, time.Since(began))
+	s.chain.evict(s.a.budget)
+	return nil
+}
+
+// wake returns a channel that fires when the chain's next processing-time timer is due.
+func (s *subtask) wake() <-chan time.Time {
+	next := s.chain.nextClock()
+	if next == stream.MaxTime {
+		return nil
+	}
+	d := time.Duration(max(0, next-s.a.now())) * time.Millisecond
+	if s.timer == nil {
+		s.timer = time.NewTimer(d)
+	} else {
+		s.timer.Reset(d)
+	}
+	return s.timer.C
+}
+
+func (s *subtask) clock() error {
+	fired, err := s.chain.clock(s.a.now())
+	if err != nil {
+		return err
+	}
+	if fired {
+		s.dirty.Store(true)
+	}
+	return s.idle()
+}
+
+// idle is called when there is nothing to do for the moment: what was buffered goes on.
+func (s *subtask) idle() error {
+	if err := s.chain.flush(); err != nil {
+		return err
+	}
+	if s.a.atLeastOnce() {
+		for _, w := range s.chain.writers {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// operatorSubtask runs a chain that other subtasks feed.
+type operatorSubtask struct {
+	subtask
+	gate *gate
+	// receive and ports belong to the gate's channels.
+	receive []func(any) error
+	aligner *checkpoint.Aligner
+	// began is when the first barrier of the open checkpoint came.
+	began time.Time
+}
+
+func (s *operatorSubtask) run(ctx context.Context) error {
+	if err := s.chain.resume(); err != nil {
+		return err
+	}
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if next := s.chain.nextClock(); next != stream.MaxTime && next <= s.a.now() {
+			if err := s.clock(); err != nil {
+				return err
+			}
+		}
+		ch, m, ok := s.gate.tryPop()
+		if ok {
+			if err := s.handle(ch, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.idle(); err != nil {
+			return err
+		}
+		if err := s.gate.wait(s.wake()); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *operatorSubtask) handle(ch int, m message) error {
+	switch m.kind {
+	case data:
+		return s.receive[ch](m.data)
+	case watermark:
+		return s.chain.stages[0].setWatermark(ch, m.watermark, m.idle)
+	}
+	return s.align(ch, m.checkpoint)
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package web
+
+func inWords(err error) string { return err.Error() }

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/job"
+)
+
+// program is what the commands share: where they print, and the job if there is only one.
+type program struct {
+	name           string
+	stdout, stderr io.Writer
+	// graph and options are the job of a Go program; nil if jobs come from YAML files.
+	graph   *job.Graph
+	options job.Options
+}
+
+// Main runs one command of the program processor, whose jobs are YAML files, and returns the process's exit code. args
+// are those of the process, its name first.
+func Main(args []string) int {
+	p := &program{name: "processor", stdout: os.Stdout, stderr: os.Stderr}
+	return p.main(args)
+}
+
+// MainFor runs one command of a Go program for the job that it has built, and returns the process's exit code. The options
+// are defaults: flags and environment variables win over them. A main function ends with
+//
+//	os.Exit(cli.MainFor(g, job.Options{...}, os.Args))
+func MainFor(g *job.Graph, o job.Options, args []string) int {
+	p := &program{name: filepath.Base(args[0]), stdout: os.Stdout, stderr: os.Stderr, graph: g, options: o}
+	return p.main(args)
+}
+
+func (p *program) main(args []string) int {
+	app := p.app()
+	err := app.Run(flagsFirst(app, args))
+	if err == nil {
+		return ExitOK
+	}
+	code := ExitCode(err)
+	for _, line := range lines(err) {
+		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, line)
+	}
+	if code == ExitUsage && isUsage(err) {
+		fmt.Fprintf(p.stderr, "%s: try %s --help\n", p.name, p.name)
+	}
+	return code
+}
+
+func (p *program) app() *cli.App {
+	app := &cli.App{
+		Name:            p.name,
+		Usage:           "exactly-once stream processing for Kafka",
+		Writer:          p.stdout,
+		ErrWriter:       p.stderr,
+		HideHelpCommand: true,
+		HideVersion:     true,
+		ExitErrHandler:  func(*cli.Context, error) {},
+		Commands:        []*cli.Command{p.run(), p.validate(), p.savepoint(), p.checkpoints(), p.stop(), p.health(), version(p)},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usagef("unknown command %q%s", c.Args().First(), closest(c.App, c.Args().First()))
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	if p.graph == nil {
+		app.Commands = append(app.Commands, p.topics(), p.generate(), p.demo(), demoBroker())
+	} else {
+		app.Usage = "the job " + p.graph.Name() + ", an exactly-once stream processor for Kafka"
+	}
+	everyCommand(app.Commands, func(c *cli.Command) {
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%s: %v", c.Name, err) }
+		c.HideHelpCommand = true
+		if c.Subcommands != nil && c.Action == nil {
+			c.Action = func(ctx *cli.Context) error {
+				if ctx.Args().Present() {
+					return usagef("%s: unknown command %q", c.Name, ctx.Args().First())
+				}
+				return cli.ShowSubcommandHelp(ctx)
+			}
+		}
+	})
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%v", err) }
+	return app
+}
+
+func closest(app *cli.App, given string) string {
+	if s := cli.SuggestCommand(app.Commands, given); s != "" {
+		return fmt.Sprintf(" (did you mean %q?)", s)
+	}
+	return ""
+}
+
+func everyCommand(commands []*cli.Command, do func(*cli.Command)) {
+	for _, c := range commands {
+		do(c)
+		everyCommand(c.Subcommands, do)
+	}
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flagsFirst moves the flags of a command line in front of its other arguments, as the flag package wants them: people
+// write `run job.yaml --set a=b`. What follows "--" stays where it is.
+func flagsFirst(app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	out, rest := args[:1:1], args[1:]
+	commands := app.Commands
+	var flags []cli.Flag
+	// The command's name, and its subcommand's, stay in front.
+	for len(rest) > 0 {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(rest[0]) })
+		if i < 0 {
+			break
+		}
+		flags, commands = commands[i].Flags, commands[i].Subcommands
+		out, rest = append(out, rest[0]), rest[1:]
+	}
+	var others []string
+	for len(rest) > 0 {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" {
+			others = append(append(others, arg), rest...)
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			others = append(others, arg)
+			continue
+		}
+		out = append(out, arg)
+		if takesValue(flags, arg) && len(rest) > 0 {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return append(out, others...)
+}
+
+// takesValue reports whether the argument after a flag belongs to it.
+func takesValue(flags []cli.Flag, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	name := strings.TrimLeft(arg, "-")
+	for _, f := range flags {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			return false
+		case *cli.GenericFlag:
+			b, ok := f.Value.(interface{ IsBoolFlag() bool })
+			return !ok || !b.IsBoolFlag()
+		}
+		return true
+	}
+	return false
+}
+
+// optional is the value of a flag that may stand alone: --fresh, or --fresh=ID.
+type optional struct {
+	set   bool
+	value string
+	// alone is the value of the flag without one.
+	alone string
+	check func(string) error
+}
+
+// Set implements [flag.Value]; a flag that stands alone is set to "true".
+func (o *optional) Set(s string) error {
+	if s == "true" {
+		s = o.alone
+	}
+	if o.check != nil {
+		if err := o.check(s); err != nil {
+			return err
+		}
+	}
+	o.set, o.value = true, s
+	return nil
+}
+
+func (o *optional) String() string { return o.value }
+
+// IsBoolFlag tells the flag package that the flag may stand alone.
+func (o *optional) IsBoolFlag() bool { return true }

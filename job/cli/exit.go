@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/internal/runtime"
+	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/source"
+)
+
+// The exit codes of every command. docs/operations.md documents them; a test compares.
+const (
+	// ExitOK: the job was stopped or has reached the end of its input; the command did what was asked.
+	ExitOK = 0
+	// ExitOther: anything without a code of its own; for a job, that its restart strategy gave up.
+	ExitOther = 1
+	// ExitUsage: the command line, the job file or an option is wrong. Nothing was started.
+	ExitUsage = 2
+	// ExitTakenOver: another process runs this job now. A supervisor should not start this one again.
+	ExitTakenOver = checkpoint.ExitTakenOver
+	// ExitBadRecord: a record or a result is bad and the policy is fail.
+	ExitBadRecord = 4
+	// ExitAuthentication: the brokers do not accept who the job is, or do not allow what it asks for.
+	ExitAuthentication = 5
+	// ExitUnreachable: no broker, or for a command that asks a running job, no job, answers.
+	ExitUnreachable = 6
+	// ExitMissingTopic: a topic does not exist.
+	ExitMissingTopic = 7
+	// ExitRestore: what is to be restored does not fit the job, or is not whole.
+	ExitRestore = 8
+	// ExitStorage: the checkpoint storage or the local directory cannot be used: not allowed, full, gone.
+	ExitStorage = 9
+	// ExitPortInUse: the HTTP address cannot be listened on.
+	ExitPortInUse = 10
+	// ExitDataLoss: records are gone that were not read yet.
+	ExitDataLoss = 11
+	// ExitSignal and the signal's number, as shells have it: a second SIGINT (130) or SIGTERM (143) ended the process at once.
+	ExitSignal = 128
+)
+
+// usageError is a mistake in how a command was called.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// invalid is what is wrong with a job or its options, one mistake a line.
+type invalid struct{ err error }
+
+func (e *invalid) Error() string { return e.err.Error() }
+func (e *invalid) Unwrap() error { return e.err }
+
+func isUsage(err error) bool { return as[*usageError](err) }
+
+// ExitCode maps an error to the process's exit code: the first of these that applies.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return ExitOK
+	case as[*usageError](err), as[*invalid](err):
+		return ExitUsage
+	case as[*checkpoint.TakenOverError](err):
+		return ExitTakenOver
+	case as[*runtime.BadRecordError](err):
+		return ExitBadRecord
+	case kafka.IsAuthentication(err), kafka.IsAuthorization(err):
+		return ExitAuthentication
+	case errors.Is(err, kafka.ErrNoTopic), as[*source.MissingTopicError](err):
+		return ExitMissingTopic
+	case as[*checkpoint.RefusedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
+		errors.Is(err, checkpoint.ErrCorrupt):
+		return ExitRestore
+	case as[*source.OptionError](err):
+		return ExitUsage
+	case as[*source.DataLossError](err):
+		return ExitDataLoss
+	case as[*web.ListenError](err):
+		return ExitPortInUse
+	case as[*kafka.ConnectError](err), as[*web.ConnectError](err):
+		return ExitUnreachable
+	case isStorage(err):
+		return ExitStorage
+	case errors.Is(err, context.DeadlineExceeded):
+		return ExitUnreachable
+	}
+	return ExitOther
+}
+
+// isStorage reports whether a file or directory could not be used. Files that are read before a job is prepared (its YAML,
+// a token) are usage errors already.
+func isStorage(err error) bool {
+	return as[*fs.PathError](err) || as[*os.LinkError](err) || isFileError(err)
+}
+
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// lines are the messages of an error, one each: mistakes are reported together, everything else is one line.
+func lines(err error) []string {
+	if !as[*invalid](err) {
+		return []string{strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")}
+	}
+	return strings.Split(strings.TrimSpace(err.Error()), "\n")
+}

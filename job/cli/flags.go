@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/internal/web"
+)
+
+// jobFlags change the settings of a job.
+func (p *program) jobFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "set", Usage: "change a value of the job: `PATH=VALUE`, such as checkpoint.interval=1s; may be repeated"},
+	}
+}
+
+// addressFlags say where a running job's HTTP address is, or is to be.
+func addressFlags(usage string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "address", EnvVars: []string{"WEIR_ADDRESS"}, Usage: usage},
+		&cli.StringFlag{Name: "token", EnvVars: []string{"WEIR_TOKEN"}, Usage: "the token that savepoints and stop ask for"},
+		&cli.StringFlag{Name: "token-file", EnvVars: []string{"WEIR_TOKEN_FILE"}, Usage: "a file that holds the token"},
+	}
+}
+
+// override puts what the flags and the environment say over a job's own settings.
+func override(c *cli.Context, o *web.Options) {
+	if s := c.String("address"); s != "" {
+		o.Address = s
+	}
+	if s := c.String("token"); s != "" {
+		o.Token, o.TokenFile = kafka.Secret(s), ""
+	}
+	if s := c.String("token-file"); s != "" {
+		o.Token, o.TokenFile = "", s
+	}
+	o.EnsureDefaults()
+}
+
+func brokersFlag() cli.Flag {
+	return &cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, several with commas between", Required: true}
+}
+
+// cluster is the Kafka that --brokers names.
+func cluster(c *cli.Context) (kafka.Config, error) {
+	var config kafka.Config
+	for _, b := range strings.Split(c.String("brokers"), ",") {
+		if b = strings.TrimSpace(b); b != "" {
+			config.Brokers = append(config.Brokers, b)
+		}
+	}
+	config.EnsureDefaults()
+	if err := config.Validate(); err != nil {
+		return config, &usageError{errors.New("--" + strings.ReplaceAll(err.Error(), "\n", "; "))}
+	}
+	return config, nil
+}

@@ -1,0 +1,313 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weirstream/weir/examples"
+	"github.com/weirstream/weir/job/cli/internal/clicks"
+)
+
+// ErrDifferent means that the output was not what it must be.
+var ErrDifferent = errors.New("the output differs from what a plain loop computes")
+
+const (
+	// stuckAfter is how long nothing may come out while there is something to come.
+	stuckAfter  = 20 * time.Second
+	startWithin = 15 * time.Second
+	users       = 500
+)
+
+// show is one demonstration.
+type show struct {
+	Options
+	dir    string
+	broker string
+	client *kgo.Client
+	reader *reader
+	job    *jobProcess
+	source clicks.Source
+	want   clicks.Sums
+	sent   atomic.Int64
+	state  state
+}
+
+// Run shows the demonstration. It returns nil if the output was exactly right, [ErrDifferent] if not, and any other error
+// if it did not come to that. Everything it started has ended when it returns.
+func Run(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "weir-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := &show{Options: o, dir: dir, source: clicks.Source{Seed: o.Seed, Users: users}}
+	broker, err := s.startBroker(ctx)
+	if err != nil {
+		return err
+	}
+	defer broker.kill()
+	if s.client, err = kgo.NewClient(kgo.SeedBrokers(s.broker), kgo.ProducerLinger(5*time.Millisecond)); err != nil {
+		return err
+	}
+	defer s.client.Close()
+	if s.reader, err = newReader(s.broker); err != nil {
+		return err
+	}
+	defer s.reader.cl.Close()
+	if err := s.prepareJob(); err != nil {
+		return err
+	}
+	if err := s.job.start(); err != nil {
+		return err
+	}
+	defer func() { s.job.process().kill() }()
+	return s.perform(ctx)
+}
+
+// startBroker starts the broker's process and learns its address.
+func (s *show) startBroker(ctx context.Context) (*process, error) {
+	cmd := exec.Command(s.Program, "demo-broker")
+	cmd.Env = append(os.Environ(), s.Env...)
+	address := make(chan string, 1)
+	p, err := startProcess(cmd, func(line string) {
+		select {
+		case address <- line:
+		default:
+		}
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(startWithin)
+	defer timer.Stop()
+	select {
+	case s.broker = <-address:
+		return p, nil
+	case <-p.ended:
+		return nil, p.death()
+	case <-timer.C:
+		err = errors.New("the broker does not start")
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	p.kill()
+	return nil, err
+}
+
+func (s *show) prepareJob() error {
+	yaml, err := examples.Files.ReadFile("clicks.yaml")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "clicks.yaml")
+	if err := os.WriteFile(file, yaml, 0o644); err != nil {
+		return err
+	}
+	s.job = &jobProcess{o: &s.Options, dir: s.dir, file: file, broker: s.broker}
+	return nil
+}
+
+// perform feeds, kills, watches and compares.
+func (s *show) perform(ctx context.Context) error {
+	for i := range s.Events {
+		s.want.Add(s.source.At(i))
+	}
+	fmt.Fprintf(s.Out, "%s events of %d users go to topic %s; %s counts clicks and adds up cents, for each user.\n"+
+		"Its process is killed with SIGKILL %d times at random moments (seed %d).\n\n",
+		thousands(s.Events), users, clicks.In, "examples/clicks.yaml", s.Kills, s.Seed)
+	s.state.update(func(st *numbers) { st.events, st.doing = s.Events, "starting" })
+
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var shown errgroup.Group
+	seen, end := context.WithCancel(ctx)
+	defer end()
+	shown.Go(func() error { view(seen, s.Out, s.Live, &s.state, s.broker); return nil })
+
+	background, watching := errgroup.WithContext(running)
+	background.Go(func() error { return s.reader.run(watching) })
+	background.Go(func() error { return s.watch(watching) })
+	act := func() error {
+		acts, both := errgroup.WithContext(watching)
+		acts.Go(func() error { return Feed(both, s.client, clicks.In, s.source, 0, s.Events, s.Over, &s.sent) })
+		acts.Go(func() error { return s.killAgainAndAgain(both) })
+		if err := acts.Wait(); err != nil {
+			return err
+		}
+		return s.drain(watching)
+	}
+	err := act()
+	end()
+	shown.Wait()
+	if failed := watching.Err(); failed != nil && running.Err() == nil {
+		err = background.Wait() // why the reader or the watch ended is why everything did
+	}
+	if err == nil {
+		err = s.compare()
+	}
+	if err == nil || errors.Is(err, ErrDifferent) {
+		s.next(ctx)
+	}
+	stop()
+	background.Wait()
+	return err
+}
+
+// watch keeps the numbers on the screen up to date.
+func (s *show) watch(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		st, ok := s.job.status(ctx)
+		out, _ := s.reader.progress()
+		s.state.update(func(v *numbers) {
+			v.fed, v.out = s.sent.Load(), out
+			if ok {
+				v.doing = string(st.Phase)
+				v.checkpoint = max(v.checkpoint, st.Checkpoint)
+				if st.LastCheckpointMillis > 0 {
+					v.took = st.LastCheckpointMillis
+				}
+			}
+		})
+	}
+}
+
+// killAgainAndAgain kills the job at a random moment of each of as many parts of the feed as there are kills. A part
+// begins when the job is back from the kill before.
+func (s *show) killAgainAndAgain(ctx context.Context) error {
+	rng := rand.New(rand.NewPCG(s.Seed, 1))
+	part := s.Over / time.Duration(s.Kills+1)
+	if err := s.firstResult(ctx); err != nil {
+		return err
+	}
+	for range s.Kills {
+		if err := s.wait(ctx, time.Duration(rng.Float64()*float64(part))); err != nil {
+			return err
+		}
+		before, _ := s.reader.progress()
+		killed := time.Now()
+		s.job.process().kill()
+		s.state.update(func(v *numbers) { v.down = killed })
+		if err := s.job.start(); err != nil {
+			return err
+		}
+		if err := s.moreThan(ctx, before); err != nil {
+			return err
+		}
+		took := time.Since(killed)
+		s.state.update(func(v *numbers) {
+			v.recoveries, v.down = append(v.recoveries, took), time.Time{}
+			v.notes = append(v.notes, fmt.Sprintf("killed; results again after %d ms", took.Milliseconds()))
+		})
+	}
+	return nil
+}
+
+func (s *show) firstResult(ctx context.Context) error { return s.moreThan(ctx, 0) }
+
+// moreThan waits until the reader has seen more than n results.
+func (s *show) moreThan(ctx context.Context, n int64) error {
+	timer := time.NewTimer(stuckAfter)
+	defer timer.Stop()
+	for {
+		seen, arrived := s.reader.progress()
+		if seen > n {
+			return nil
+		}
+		p := s.job.process()
+		select {
+		case <-arrived:
+		case <-p.ended:
+			return fmt.Errorf("the job ended by itself: %w", p.death())
+		case <-timer.C:
+			return fmt.Errorf("nothing came out for %s: %w", stuckAfter, s.lastWords())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// lastWords kills the job and returns what it said last.
+func (s *show) lastWords() error {
+	p := s.job.process()
+	p.kill()
+	return p.death()
+}
+
+// drain waits until all results are there, or nothing comes any more; then until the reader has read all there is, so that
+// a result too many is seen as well.
+func (s *show) drain(ctx context.Context) error {
+	for {
+		seen, _ := s.reader.progress()
+		if seen >= s.want.Total() {
+			break
+		}
+		if err := s.moreThan(ctx, seen); err != nil {
+			s.state.note(err.Error())
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !s.Keep && s.job.process().running() {
+		if err := s.job.stop(20 * time.Second); err != nil {
+			return err
+		}
+		s.state.update(func(v *numbers) { v.doing = "stopped" })
+	}
+	return s.readAll(ctx)
+}
+
+func (s *show) readAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	listed, err := kadm.NewClient(s.client).ListCommittedOffsets(ctx, clicks.Out)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("end of topic %s: %w", clicks.Out, err)
+	}
+	ends := map[int32]int64{}
+	listed.Each(func(o kadm.ListedOffset) { ends[o.Partition] = o.Offset })
+	for !s.reader.reached(ends) {
+		if err := s.wait(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("topic %s was not read to its end: %w", clicks.Out, err)
+		}
+	}
+	out, _ := s.reader.progress()
+	s.state.update(func(v *numbers) { v.fed, v.out = s.sent.Load(), out })
+	return nil
+}
+
+func (s *show) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/stream"
+)
+
+// printPointer shows a checkpoint to a person.
+func (p *program) printPointer(ptr *checkpoint.Pointer) {
+	fmt.Fprintf(p.stdout, "checkpoint %d of job %s, %s\n", ptr.Checkpoint, ptr.Job, stamp(ptr.Time))
+	fmt.Fprintf(p.stdout, "attempt %s on host %s\nlineage %s, began with %s\n", ptr.Attempt, ptr.Host, ptr.Lineage, ptr.Request)
+	fmt.Fprintf(p.stdout, "shard %d of %d, %d key groups, state %s", ptr.Shard, ptr.Shards, ptr.KeyGroups, stateSize(ptr))
+	if n := note(ptr); n != "" {
+		fmt.Fprintf(p.stdout, " (%s)", n)
+	}
+	fmt.Fprint(p.stdout, "\n\n")
+
+	t := plainTable(p.stdout)
+	t.AppendHeader(table.Row{"source", "topic", "partition", "next offset", "ends before"})
+	for _, src := range ptr.Sources {
+		for _, s := range src.Splits {
+			stop := "-"
+			if s.Stop >= 0 {
+				stop = fmt.Sprint(s.Stop)
+			}
+			t.AppendRow(table.Row{src.Name, s.Topic, s.Partition, s.Offset, stop})
+		}
+	}
+	t.Render()
+	fmt.Fprintln(p.stdout)
+
+	t = plainTable(p.stdout)
+	t.AppendHeader(table.Row{"operator", "kind", "watermark", "states"})
+	for _, o := range ptr.Operators {
+		var states []string
+		for _, s := range o.States {
+			states = append(states, fmt.Sprintf("%s (%s of %s)", s.Name, s.Kind, s.Type))
+		}
+		t.AppendRow(table.Row{o.Name, o.Kind, watermark(o.Watermark), strings.Join(states, ", ")})
+	}
+	t.Render()
+
+	if files := ptr.AllFiles(); len(files) > 0 {
+		fmt.Fprintln(p.stdout)
+		t = plainTable(p.stdout)
+		t.AppendHeader(table.Row{"file", "size"})
+		for _, f := range files {
+			t.AppendRow(table.Row{f.Name, humanize.IBytes(uint64(f.Size))})
+		}
+		t.Render()
+	}
+}
+
+// stateSize is the size of a checkpoint's state as far as its pointer lists it.
+func stateSize(ptr *checkpoint.Pointer) string {
+	if ptr.File != nil {
+		return "in a file"
+	}
+	var n int64
+	if ptr.Base != nil {
+		for _, f := range ptr.Base.Files {
+			n += f.Size
+		}
+	}
+	for _, d := range ptr.Deltas {
+		n += d.Size
+	}
+	return humanize.IBytes(uint64(n))
+}
+
+func note(ptr *checkpoint.Pointer) string {
+	var notes []string
+	if ptr.First {
+		notes = append(notes, "first of its attempt")
+	}
+	if ptr.Final {
+		notes = append(notes, "end of the input")
+	}
+	if ptr.Savepoint != "" {
+		notes = append(notes, "savepoint "+ptr.Savepoint)
+	}
+	return strings.Join(notes, ", ")
+}
+
+// stamp is a time in milliseconds since the Unix epoch.
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000Z") }
+
+func watermark(ms int64) string {
+	switch ms {
+	case stream.MinTime:
+		return "-"
+	case stream.MaxTime:
+		return "end of the input"
+	}
+	return stamp(ms)
+}
+
+// short is the first block of a UUID, enough to tell attempts apart.
+func short(uuid string) string {
+	if len(uuid) > 8 {
+		return uuid[:8]
+	}
+	return uuid
+}

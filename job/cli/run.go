@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/job"
+)
+
+func (p *program) run() *cli.Command {
+	fresh := &optional{}
+	wait := &optional{alone: "1m", check: func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err == nil && d <= 0 {
+			err = errors.New("want more than 0")
+		}
+		return err
+	}}
+	flags := append(p.jobFlags(),
+		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, once: a job that has begun from it already goes on"},
+		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so"},
+		&cli.GenericFlag{Name: "fresh", Value: fresh, Usage: "begin empty, once for each `ID`: a job that has begun so already goes on"},
+		&cli.GenericFlag{Name: "wait-for-broker", Value: wait, Usage: "wait up to `DURATION` (1m) for a broker to answer, instead of ending at once"},
+		&cli.BoolFlag{Name: "end-with-stdin", Hidden: true, Usage: "end at once when standard input is closed: for a parent process"},
+	)
+	flags = append(flags, addressFlags("listen on `HOST:PORT`; off for nowhere (default: "+web.DefaultAddress+")")...)
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a job until it is stopped or its input ends",
+		ArgsUsage: p.jobArg("JOB.yaml"),
+		Description: "Continues from the job's last checkpoint, if there is one. SIGTERM takes a last checkpoint and exits with 0;\n" +
+			"a second one ends at once.",
+		Flags: append(flags, logFlags()...),
+		Action: func(c *cli.Context) error {
+			if err := p.wantJob(c, 0); err != nil {
+				return err
+			}
+			start := job.Start{From: c.String("from"), Fresh: fresh.set, FreshName: fresh.value, Again: c.Bool("again")}
+			switch {
+			case start.From != "" && fresh.set:
+				return usagef("run: --from and --fresh exclude each other")
+			case start.Again && start.From == "" && !fresh.set:
+				return usagef("run: --again goes with --from or --fresh")
+			}
+			l, err := p.load(c)
+			if err != nil {
+				return err
+			}
+			l.options.Start = start
+			if wait.set {
+				l.options.WaitForBroker, _ = time.ParseDuration(wait.value) // checked when it was set
+			}
+			if c.Bool("end-with-stdin") {
+				endWithStdin()
+			}
+			return p.runJob(c, l)
+		},
+	}
+}
+
+// runJob runs a job with everything around it: log, HTTP address, signals.
+func (p *program) runJob(c *cli.Context, l *loaded) error {
+	o := &l.options
+	override(c, &o.HTTP)
+	overrideLog(c, &o.Log)
+	if err := l.check(); err != nil {
+		return err
+	}
+	logger := o.Logger
+	if logger == nil {
+		logger = o.Log.Logger(p.stderr)
+	}
+	o.Logger = logger.With("job", l.graph.Name())
+
+	metrics := web.NewMetrics(buildVersion())
+	o.Listener = checkpoint.Tee(metrics.Listener(), o.Listener)
+	j, err := l.graph.Prepare(*o)
+	if err != nil {
+		return &invalid{err}
+	}
+	if o.HTTP.Enabled() {
+		// The address is taken before anything else, so that a port in use has no effect on a job that already runs.
+		server, err := web.Listen(c.Context, o.HTTP)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		server.Serve(l.graph.Name(), j, metrics, o.Logger)
+		o.Logger.Info("listening", "address", server.Addr())
+	}
+	defer stopOnSignal(o.Logger, j.Stop)()
+	if err := j.Run(context.WithoutCancel(c.Context)); err != nil {
+		return err
+	}
+	o.Logger.Info("ended", "checkpoint", j.Status().Checkpoint)
+	return nil
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+func (p *program) savepoint() *cli.Command {
+	create := &cli.Command{
+		Name:      "create",
+		Usage:     "copy a running job's state and offsets to a directory that only you delete",
+		ArgsUsage: p.jobArg("JOB"),
+		Description: "JOB is a file or a job's name; the job is asked through its HTTP address. Continue from the savepoint with\n" +
+			"run JOB --from DIRECTORY.",
+		Flags: append(append(addressFlags("the job's `HOST:PORT`"),
+			&cli.StringFlag{Name: "dir", Usage: "the `DIRECTORY` (or URL) to make; by default savepoints/JOB-TIME below the working directory"},
+			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long it may take"}), p.jobFlags()...),
+		Action: p.createSavepoint,
+	}
+	return &cli.Command{Name: "savepoint", Usage: "take a savepoint of a running job", Subcommands: []*cli.Command{create}}
+}
+
+func (p *program) createSavepoint(c *cli.Context) error {
+	if err := p.wantJob(c, 0); err != nil {
+		return err
+	}
+	client, name, err := p.client(c)
+	if err != nil {
+		return err
+	}
+	st, err := p.ask(c.Context, client, name)
+	if err != nil {
+		return err
+	}
+	dir := c.String("dir")
+	if dir == "" {
+		dir = filepath.Join("savepoints", st.Job+"-"+time.Now().UTC().Format("20060102-150405"))
+	}
+	if !strings.Contains(dir, "://") {
+		// The job may run in another working directory than this command.
+		if dir, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	if err := client.Savepoint(ctx, dir); err != nil {
+		return fmt.Errorf("savepoint of job %s: %w", st.Job, err)
+	}
+	fmt.Fprintln(p.stdout, dir)
+	return nil
+}

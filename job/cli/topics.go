@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/internal/kafka"
+)
+
+func (p *program) topics() *cli.Command {
+	return &cli.Command{
+		Name:  "topics",
+		Usage: "look at topics and make them: for trying things, without Kafka's own tools",
+		Subcommands: []*cli.Command{
+			{
+				Name: "create", Usage: "create topics; one that exists already is left as it is", ArgsUsage: "TOPIC[:PARTITIONS] ...",
+				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"}},
+				Action: func(c *cli.Context) error {
+					specs, err := topicSpecs(c.Args().Slice())
+					if err != nil {
+						return err
+					}
+					return p.withAdmin(c, func(ctx context.Context, admin *kadm.Client) error {
+						return p.createTopics(ctx, admin, specs, int16(c.Int("replication")))
+					})
+				},
+			},
+			{
+				Name: "list", Usage: "list topics: partitions, and records that a read_committed reader can be given", Flags: []cli.Flag{brokersFlag()},
+				Action: func(c *cli.Context) error { return p.withAdmin(c, p.listTopics) },
+			},
+			p.readTopic(),
+		},
+	}
+}
+
+type topicSpec struct {
+	name       string
+	partitions int32
+}
+
+func topicSpecs(args []string) ([]topicSpec, error) {
+	if len(args) == 0 {
+		return nil, usagef("create: name at least one topic")
+	}
+	var specs []topicSpec
+	for _, arg := range args {
+		name, count, found := strings.Cut(arg, ":")
+		partitions := int64(1)
+		if found {
+			var err error
+			if partitions, err = strconv.ParseInt(count, 10, 32); err != nil || partitions < 1 {
+				return nil, usagef("create: %q: the number of partitions is not 1 or more", arg)
+			}
+		}
+		if name == "" {
+			return nil, usagef("create: %q: no name", arg)
+		}
+		specs = append(specs, topicSpec{name, int32(partitions)})
+	}
+	return specs, nil
+}
+
+// withAdmin connects to the cluster that --brokers names.
+func (p *program) withAdmin(c *cli.Context, do func(context.Context, *kadm.Client) error) error {
+	config, err := cluster(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Context, 30*time.Second)
+	defer cancel()
+	cl, err := kafka.Dial(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	return do(ctx, kadm.NewClient(cl))
+}
+
+func (p *program) createTopics(ctx context.Context, admin *kadm.Client, specs []topicSpec, replication int16) error {
+	for _, s := range specs {
+		_, err := admin.CreateTopic(ctx, s.partitions, replication, nil, s.name)
+		switch {
+		case errors.Is(err, kerr.TopicAlreadyExists):
+			fmt.Fprintf(p.stdout, "topic %s exists\n", s.name)
+		case err != nil:
+			return fmt.Errorf("topic %s: %w", s.name, err)
+		default:
+			fmt.Fprintf(p.stdout, "topic %s created with %d partitions\n", s.name, s.partitions)
+		}
+	}
+	return nil
+}
+
+func (p *program) listTopics(ctx context.Context, admin *kadm.Client) error {
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	names := topics.Names()
+	slices.Sort(names)
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return err
+	}
+	ends, err := admin.ListCommittedOffsets(ctx, names...)
+	if err != nil {
+		return err
+	}
+	t := plainTable(p.stdout)
+	t.AppendHeader(table.Row{"topic", "partitions", "offsets"})
+	for _, name := range names {
+		var n int64
+		for partition, end := range ends[name] {
+			if start, ok := starts.Lookup(name, partition); ok && end.Err == nil && start.Err == nil {
+				n += end.Offset - start.Offset
+			}
+		}
+		t.AppendRow(table.Row{name, len(topics[name].Partitions), n})
+	}
+	t.Render()
+	return nil
+}

@@ -1,0 +1,101 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/internal/runtime"
+	"github.com/weirstream/weir/sink"
+)
+
+// Kafka says how to reach a Kafka cluster.
+type Kafka = kafka.Config
+
+// Start is what a start asks for.
+type Start = runtime.Start
+
+// Options are the settings of a whole job.
+type Options struct {
+	// Kafka is the cluster of the job: its sinks, its checkpoint topic, and the sources that name no other.
+	Kafka Kafka `yaml:"kafka"`
+	// Parallelism is the number of subtasks of each step that does not set its own. Default 1.
+	Parallelism int `yaml:"parallelism"`
+	// Checkpoint says when checkpoints are taken and where they are kept.
+	Checkpoint checkpoint.Options `yaml:"checkpoint"`
+	// Producer says how results are sent.
+	Producer sink.Options `yaml:"producer"`
+	// HTTP says where metrics, health and commands can be reached when the job is run by package cli. Run itself listens
+	// nowhere.
+	HTTP HTTP `yaml:"http"`
+	// Log says what is logged when the job is run by package cli. Run itself logs to Logger only.
+	Log Log `yaml:"log"`
+
+	// Logger takes what the job has to tell; nil discards it.
+	Logger *slog.Logger `yaml:"-"`
+	// Listener hears of every step of a checkpoint.
+	Listener *checkpoint.Listener `yaml:"-"`
+	// Start says where the job starts: by default it continues from its last checkpoint.
+	Start Start `yaml:"-"`
+	// WaitForBroker is how long to wait for a broker at the start; by default an unreachable broker is an error at once.
+	WaitForBroker time.Duration `yaml:"-"`
+}
+
+// EnsureDefaults sets what is zero to its default.
+func (o *Options) EnsureDefaults() {
+	if o.Parallelism == 0 {
+		o.Parallelism = 1
+	}
+	o.Kafka.EnsureDefaults()
+	o.Checkpoint.EnsureDefaults()
+	o.HTTP.EnsureDefaults()
+	o.Log.EnsureDefaults()
+}
+
+// Validate reports every mistake, joined.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.Parallelism < 1 {
+		errs = append(errs, fmt.Errorf("parallelism %d: want 1 or more", o.Parallelism))
+	}
+	if err := o.Kafka.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("kafka: %w", err))
+	}
+	if err := o.Checkpoint.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("checkpoint: %w", err))
+	}
+	if err := o.HTTP.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("http: %w", err))
+	}
+	if err := o.Log.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("log: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// Prepare checks the graph and the options and returns the job, ready to run. It touches nothing outside the process.
+func (g *Graph) Prepare(o Options) (*runtime.Job, error) {
+	o.EnsureDefaults()
+	if err := errors.Join(g.Validate(), o.Validate()); err != nil {
+		return nil, err
+	}
+	return runtime.NewJob(runtime.Config{
+		Job: g.name, Graph: &runtime.Graph{Nodes: g.nodes}, Parallelism: o.Parallelism, Kafka: o.Kafka, Checkpoint: o.Checkpoint, Producer: o.Producer,
+		Start: o.Start, WaitForBroker: o.WaitForBroker, Logger: o.Logger, Listener: o.Listener,
+	}), nil
+}
+
+// Run runs the job until the end of its input, or until ctx ends: then it takes a last checkpoint and returns nil.
+// Any other return is the error that ended the job after its restart strategy gave up, or one that a restart cannot mend.
+func (g *Graph) Run(ctx context.Context, o Options) error {
+	j, err := g.Prepare(o)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, j.Stop)()
+	return j.Run(context.WithoutCancel(ctx))
+}

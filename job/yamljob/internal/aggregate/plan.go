@@ -1,0 +1,276 @@
+// Package aggregate computes the aggregates of a YAML job: a [Plan] says which ones, an [Acc] holds what they know of one
+// key (and window).
+//
+// All of them skip null. The sum, mean, least, greatest, first or last of nothing is null, a count of nothing 0. Sums of
+// ints are int64 and their overflow is an error; sums and means of floats are compensated (Neumaier). First and last go by
+// the order in which records come; when sessions merge, the earlier session's first and the later one's last stay.
+//
+// Invariant: an Acc is a value; whatever it points to is never changed once an operation has returned it, since a
+// checkpoint may be reading it.
+package aggregate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weirstream/weir/job/yamljob/internal/expression"
+	"github.com/weirstream/weir/job/yamljob/internal/row"
+)
+
+// inline is how many words an accumulator has in place: enough for a count, a mean and two more.
+const inline = 6
+
+// MaxCalls is how many aggregates a step may have.
+const MaxCalls = 64
+
+// Acc is an accumulator. The zero value has seen nothing.
+type Acc struct {
+	// seen has a bit for each aggregate that has seen a value.
+	seen  uint64
+	words [inline]uint64
+	more  *more
+}
+
+// more is what not every accumulator needs. It is copied before it is changed.
+type more struct {
+	words []uint64 // in place of Acc.words, if those are too few
+	texts []string
+	sets  []set
+}
+
+// set is a set of encoded values in order of arrival. Later versions append behind elems; index belongs to the latest.
+type set struct {
+	elems []string
+	index *index
+}
+
+type index struct{ m map[string]struct{} }
+
+type function uint8
+
+const (
+	count function = iota
+	sumInt
+	sumFloat
+	avg
+	least
+	greatest
+	first
+	last
+	distinct
+)
+
+var functions = map[string]function{"count": count, "avg": avg, "min": least, "max": greatest, "first": first, "last": last,
+	"count_distinct": distinct}
+
+type step struct {
+	fn   function
+	kind row.Kind // of the argument
+	arg  expression.Eval
+	text string
+	// word, word2 and so on follow each other in words; text values and sets have their own places.
+	word, textAt, setAt int
+}
+
+func (s *step) isText() bool { return s.kind == row.KindString || s.kind == row.KindJSON }
+
+// Plan is a list of aggregates. It is safe for concurrent use.
+type Plan struct {
+	steps              []step
+	words, texts, sets int
+	describe           string
+}
+
+// New makes a plan of at most MaxCalls aggregates.
+func New(calls []*expression.Call) *Plan {
+	p := &Plan{}
+	var texts []string
+	for _, c := range calls {
+		s := step{fn: functions[c.Name], word: p.words, textAt: p.texts, setAt: p.sets}
+		text := c.Name + "()"
+		if c.Arg != nil {
+			s.kind, s.arg, s.text = c.Arg.Kind, c.Arg.Eval, c.Arg.Text
+			text = fmt.Sprintf("%s(%s: %v)", c.Name, c.Arg.Text, c.Arg.Kind)
+		}
+		if c.Name == "sum" {
+			if s.fn = sumInt; s.kind == row.KindFloat {
+				s.fn = sumFloat
+			}
+		}
+		switch {
+		case s.fn == distinct:
+			p.sets++
+		case s.fn == sumFloat:
+			p.words += 2
+		case s.fn == avg:
+			p.words += 3
+		case s.fn >= least && s.isText():
+			p.texts++
+		default:
+			p.words++
+		}
+		p.steps = append(p.steps, s)
+		texts = append(texts, text)
+	}
+	p.describe = "aggregates " + strings.Join(texts, ", ")
+	return p
+}
+
+// Add takes in a row. The error is an expression's, or an overflow.
+func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
+	w, owned := acc.words[:], false
+	if p.words > inline {
+		p.own(&acc, &owned)
+		w = acc.more.words
+	}
+	for i := range p.steps {
+		s := &p.steps[i]
+		var v row.Value
+		if s.arg != nil {
+			if v = s.arg(r); v.Missing() {
+				if err := v.Err(); err != nil {
+					return acc, err
+				}
+				continue
+			}
+		}
+		bit := uint64(1) << i
+		seen := acc.seen&bit != 0
+		acc.seen |= bit
+		if s.fn == distinct {
+			p.addDistinct(&acc, &owned, s, v)
+			continue
+		}
+		if s.fn >= least && s.isText() {
+			if !seen || s.replaces(acc.more.texts[s.textAt], v.Str()) {
+				p.own(&acc, &owned)
+				acc.more.texts[s.textAt] = strings.Clone(v.Str())
+			}
+			continue
+		}
+		switch at := s.word; s.fn {
+		case count:
+			w[at]++
+		case sumInt:
+			sum, ok := addInt(int64(w[at]), v.Int())
+			if !ok {
+				return acc, s.overflow()
+			}
+			w[at] = uint64(sum)
+		case sumFloat:
+			addFloat(w[at:at+2], v.Float())
+		case avg:
+			addFloat(w[at:at+2], number(v))
+			w[at+2]++
+		default:
+			if bits := word(v); !seen || s.takes(w[at], bits) {
+				w[at] = bits
+			}
+		}
+	}
+	return acc, nil
+}
+
+// own makes acc.more one that may be changed, unless *owned says that it is.
+func (p *Plan) own(acc *Acc, owned *bool) {
+	if *owned {
+		return
+	}
+	*owned = true
+	m := new(more)
+	if old := acc.more; old != nil {
+		m.words, m.texts, m.sets = slices.Clone(old.words), slices.Clone(old.texts), slices.Clone(old.sets)
+	} else {
+		if p.words > inline {
+			m.words = make([]uint64, p.words)
+		}
+		m.texts, m.sets = make([]string, p.texts), make([]set, p.sets)
+	}
+	acc.more = m
+}
+
+func (p *Plan) wordsOf(acc *Acc) []uint64 {
+	if p.words > inline {
+		if acc.more == nil {
+			return make([]uint64, p.words)
+		}
+		return acc.more.words
+	}
+	return acc.words[:]
+}
+
+func (s *step) overflow() error {
+	return fmt.Errorf("sum(%s): integer overflow: sum float(%s) instead", s.text, s.text)
+}
+
+// takes reports whether a new value takes the place of the one before.
+func (s *step) takes(old, bits uint64) bool {
+	switch s.fn {
+	case least, greatest:
+		less := int64(bits) < int64(old)
+		if s.kind == row.KindFloat {
+			less = math.Float64frombits(bits) < math.Float64frombits(old)
+		}
+		return less == (s.fn == least) && bits != old
+	}
+	return s.fn == last
+}
+
+// replaces is takes for texts.
+func (s *step) replaces(old, text string) bool {
+	switch s.fn {
+	case least:
+		return text < old
+	case greatest:
+		return text > old
+	}
+	return s.fn == last
+}
+
+func word(v row.Value) uint64 {
+	switch v.Kind() {
+	case row.KindFloat:
+		return math.Float64bits(v.Float())
+	case row.KindBool:
+		if v.Bool() {
+			return 1
+		}
+		return 0
+	}
+	return uint64(v.Int())
+}
+
+func number(v row.Value) float64 {
+	if v.Kind() == row.KindInt {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+func addInt(a, b int64) (int64, bool) {
+	s := a + b
+	return s, (s > a) == (b > 0)
+}
+
+// addFloat adds x to the sum w[0] and what was lost in rounding to w[1]: A. Neumaier, "Rundungsfehleranalyse einiger
+// Verfahren zur Summation endlicher Summen", ZAMM 54 (1974).
+func addFloat(w []uint64, x float64) {
+	sum, lost := math.Float64frombits(w[0]), math.Float64frombits(w[1])
+	t := sum + x
+	if math.Abs(sum) >= math.Abs(x) {
+		lost += (sum - t) + x
+	} else {
+		lost += (x - t) + sum
+	}
+	w[0], w[1] = math.Float64bits(t), math.Float64bits(lost)
+}
+
+func total(w []uint64) float64 {
+	sum, lost := math.Float64frombits(w[0]), math.Float64frombits(w[1])
+	if math.IsNaN(lost) || math.IsInf(lost, 0) {
+		return sum
+	}
+	return sum + lost
+}

@@ -1,0 +1,124 @@
+package yamlfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Report gathers the mistakes of one file.
+type Report struct {
+	// File is the name that mistakes begin with.
+	File     string
+	lines    []string
+	mistakes []*Mistake
+}
+
+// Mistake is one mistake. Its text is one line: file, position, part of the job, what is wrong.
+type Mistake struct {
+	File    string
+	Pos     Pos
+	Where   string
+	Message string
+}
+
+func (m *Mistake) Error() string {
+	var b strings.Builder
+	b.WriteString(m.File)
+	switch {
+	case m.Pos.Set != "":
+		b.WriteString(": --set " + m.Pos.Set)
+	case m.Pos.Line > 0:
+		fmt.Fprintf(&b, ":%d:%d", m.Pos.Line, m.Pos.Column)
+	}
+	b.WriteString(": ")
+	if m.Where != "" {
+		b.WriteString(m.Where + ": ")
+	}
+	return b.String() + strings.ReplaceAll(m.Message, "\n", " ")
+}
+
+// Add reports a mistake in a part of the job; where may be empty.
+func (r *Report) Add(pos Pos, where, format string, args ...any) {
+	r.mistakes = append(r.mistakes, &Mistake{r.File, pos, where, fmt.Sprintf(format, args...)})
+}
+
+// Invalid reports what a Validate method found in the struct that n was decoded into: each mistake at the value that it
+// begins with the name of, if the file has that.
+func (r *Report) Invalid(n *Node, where string, err error) {
+	if err == nil {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			r.Invalid(n, where, e)
+		}
+		return
+	}
+	r.Add(n.about(err.Error()), where, "%s", err)
+}
+
+// about finds the value that a message like "tls: cert_file and key_file go together" or "interval: ..." begins with.
+func (n *Node) about(message string) Pos {
+	pos := n.Pos
+	for {
+		name, rest, ok := strings.Cut(message, ": ")
+		e := n.entry(name)
+		if !ok || e == nil {
+			return pos
+		}
+		pos, n, message = e.Value.Pos, e.Value, rest
+	}
+}
+
+// Errors is the number of mistakes so far.
+func (r *Report) Errors() int { return len(r.mistakes) }
+
+// Err returns all mistakes in order of position, joined: one a line. It is nil if there are none.
+func (r *Report) Err() error {
+	sorted := slices.Clone(r.mistakes)
+	slices.SortStableFunc(sorted, func(a, b *Mistake) int {
+		return cmp.Or(cmp.Compare(a.Pos.Set, b.Pos.Set), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	errs := make([]error, 0, len(sorted))
+	seen := map[string]bool{}
+	for _, m := range sorted {
+		if text := m.Error(); !seen[text] {
+			seen[text] = true
+			errs = append(errs, m)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// At is the place of a character inside a scalar, counted from 0; where the scalar begins if that cannot be told (text
+// that was folded, or came from outside).
+func (r *Report) At(n *Node, offset int) Pos {
+	pos := n.Pos
+	if n.Kind != Scalar || n.outside || pos.Line == 0 {
+		return pos
+	}
+	text := []rune(n.Text)
+	offset = min(max(offset, 0), len(text))
+	before := string(text[:offset])
+	if n.block {
+		row := strings.Count(before, "\n")
+		last := before[strings.LastIndex(before, "\n")+1:]
+		if line := pos.Line + row; line < len(r.lines) {
+			if i := strings.Index(r.lines[line], last); i >= 0 && strings.TrimLeft(r.lines[line][:i], " ") == "" {
+				return Pos{Line: line + 1, Column: i + len([]rune(last)) + 1}
+			}
+		}
+		return pos
+	}
+	column := pos.Column
+	if n.Quoted {
+		column++
+	}
+	if line := []rune(r.lines[pos.Line-1]); column-1 <= len(line) && strings.HasPrefix(string(line[column-1:]), before) {
+		pos.Column = column + offset
+	}
+	return pos
+}

@@ -1,0 +1,38 @@
+package operators
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// derive makes out the result that in leads to: another value, all else as in the input.
+func derive[In, Out any](out *stream.Event[Out], in *stream.Event[In], v Out) {
+	out.Value = v
+	out.Timestamp = in.Timestamp
+	out.Key = in.Key
+	out.Headers = in.Headers
+	out.Split = in.Split
+	out.Group = in.Group
+}
+
+// keyString and keyBytes change the view of a key and not its bytes, which nobody ever changes (package stream).
+func keyString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+func keyBytes(s string) []byte {
+	if s == "" {
+		return []byte{} // a result always has a key; nil would be Kafka's null
+	}
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// setKey makes the event's key the current one.
+func setKey[T any](ctx *Context, ev *stream.Event[T]) { ctx.SetKey(ev.Group, keyString(ev.Key)) }
+
+func needFunc(kind string, missing bool) error {
+	if missing {
+		return fmt.Errorf("%s: no function", kind)
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package operators
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// What a cell knows about its entry.
+const (
+	stAbsent  uint8 = iota // neither the store nor any delta has it
+	stLive                 // it has a value
+	stDead                 // deleted, but the store or a delta may have an older value
+	stUnknown              // written without having been looked up
+)
+
+const (
+	flagHot    uint8 = 1 << iota // used since the last eviction came by (CLOCK)
+	flagBorn                     // was absent before this epoch
+	flagQueued                   // stands in a sweep queue
+	flagTimer                    // stands in a timer bucket
+	flagGone                     // another cell has taken its place
+)
+
+// cell is one entry of a live map. Its values have two slots, and the parity of the epoch of a change selects the one
+// that it is written to: so the subtask writes epoch e while Encode reads epoch e-1 out of the other, and nothing is
+// allocated for a change. A slot is written again only when the epoch that it held has been encoded (journal.touch). A
+// slot keeps its old value until then, and so what that points to.
+type cell[V any] struct {
+	full  string // the key followed by the namespace; never changes
+	epoch uint64 // of the last change; 0 if loaded and not changed since
+	v     [2]V
+	nsLen uint16
+	group stream.KeyGroup
+	st    [2]uint8
+	flags uint8 // the subtask's only
+}
+
+func (c *cell[V]) state() uint8  { return c.st[c.epoch&1] }
+func (c *cell[V]) key() string   { return c.full[:len(c.full)-int(c.nsLen)] }
+func (c *cell[V]) space() string { return c.full[len(c.full)-int(c.nsLen):] }
+
+// journal is the part that all live tables share: which entries have changed since the last Freeze, and which of them
+// the store has by now. An epoch is the time between two Freezes that had something to take.
+type journal[V any] struct {
+	ctx   *Context
+	store StateStore
+	id    uint16
+	desc  StateDesc
+	codec Codec[V]
+
+	epoch   uint64 // the current one, from 2
+	safe    uint64 // every epoch up to this one is encoded
+	applied uint64 // the store holds every change up to this epoch
+	dirty   []*cell[V]
+	pending []*frozen[V] // frozen and, as far as is known, not encoded; oldest first
+	marks   []mark       // frozen and, as far as is known, not in the store; oldest first
+
+	live    int          // cells with a value
+	kept    int64        // bytes of keys and namespaces in memory
+	average atomic.Int64 // size of an encoded value, as of the last Encode
+}
+
+type mark struct {
+	epoch      uint64
+	checkpoint int64
+}
+
+// declare gives the state its number and adds the table to the context.
+func (j *journal[V]) declare(ctx *Context, t Table, desc StateDesc, codec Codec[V]) error {
+	if ctx.Store == nil {
+		return fmt.Errorf("state %q: no key: put a key_by before the operator", desc.Name)
+	}
+	for _, other := range ctx.tables {
+		if other.Desc().Name == desc.Name {
+			return fmt.Errorf("state %q is declared twice", desc.Name)
+		}
+	}
+	id, err := ctx.Store.StateID(ctx.Subtask.Operator, desc)
+	if err != nil {
+		return err
+	}
+	j.ctx, j.store, j.id, j.desc, j.codec = ctx, ctx.Store, id, desc, codec
+	j.epoch, j.safe = 2, 1
+	ctx.tables = append(ctx.tables, t)
+	return nil
+}
+
+// Desc implements [Table].
+func (j *journal[V]) Desc() StateDesc { return j.desc }
+
+// Entries implements [Table].
+func (j *journal[V]) Entries() int { return j.live }
+
+// touch notes that c changes in this epoch and returns the cell to write to. It is another one if both slots of c are
+// still to be encoded, which takes more than one checkpoint in flight: the caller then puts it in the place of c.
+func (j *journal[V]) touch(c *cell[V]) *cell[V] {
+	if c.epoch == j.epoch {
+		return c
+	}
+	st := c.state()
+	if j.inUse(c) {
+		c.flags |= flagGone
+		c = &cell[V]{full: c.full, nsLen: c.nsLen, group: c.group, flags: flagHot}
+	}
+	c.flags &^= flagBorn
+	if st == stAbsent {
+		c.flags |= flagBorn
+	}
+	c.epoch = j.epoch
+	j.dirty = append(j.dirty, c)
+	return c
+}
+
+// inUse reports that an Encode may still read the slot of c that this epoch writes to.
+func (j *journal[V]) inUse(c *cell[V]) bool {
+	if j.epoch-2 <= j.safe || c.epoch <= j.safe {
+		return false
+	}
+	j.refresh()
+	return j.epoch-2 > j.safe && c.epoch > j.safe
+}
+
+// put gives c a value. See touch for what it returns.
+func (j *journal[V]) put(c *cell[V], v V) *cell[V] {
+	if c.state() != stLive {
+		j.live++
+	}
+	c = j.touch(c)
+	i := j.epoch & 1
+	c.v[i], c.st[i] = v, stLive
+	return c
+}
+
+// kill takes the value of c away. See touch for what it returns. An entry that came in this same epoch leaves no trace.
+func (j *journal[V]) kill(c *cell[V]) *cell[V] {
+	switch c.state() {
+	case stAbsent, stDead:
+		return c
+	case stLive:
+		j.live--
+	}
+	c = j.touch(c)
+	i := j.epoch & 1
+	var zero V
+	c.v[i], c.st[i] = zero, stDead
+	if c.flags&flagBorn != 0 {
+		c.st[i] = stAbsent
+	}
+	return c
+}
+
+// Freeze implements [Table].
+func (j *journal[V]) Freeze(checkpoint int64) Frozen {
+	if len(j.dirty) == 0 {
+		return nil
+	}
+	f := &frozen[V]{state: j.id, name: j.desc.Name, codec: j.codec, epoch: j.epoch, cells: j.dirty, n: len(j.dirty), average: &j.average}
+	j.dirty = j.refresh()
+	j.pending = append(j.pending, f)
+	j.marks = append(j.marks, mark{j.epoch, checkpoint})
+	j.epoch++
+	return f
+}
+
+// refresh moves safe on. It returns an empty slice of an encoded epoch for the next one, nil if there is none.
+func (j *journal[V]) refresh() (spare []*cell[V]) {
+	n := 0
+	for n < len(j.pending) && j.pending[n].done.Load() {
+		f := j.pending[n]
+		j.safe = f.epoch
+		if spare == nil {
+			spare, f.spare = f.spare, nil
+		}
+		n++
+	}
+	j.pending = slices.Delete(j.pending, 0, n)
+	return spare
+}
+
+// advance moves applied on and reports whether it moved.
+func (j *journal[V]) advance() bool {
+	a, n := j.store.Applied(), 0
+	for n < len(j.marks) && j.marks[n].checkpoint <= a {
+		j.applied = j.marks[n].epoch
+		n++
+	}
+	j.marks = slices.Delete(j.marks, 0, n)
+	return n > 0
+}
+
+// cellBytes estimates what a cell costs besides its key: itself, its place in a map, and its value.
+func (j *journal[V]) cellBytes() int64 {
+	return int64(unsafe.Sizeof(cell[V]{})) + 40 + j.average.Load()
+}
+
+// frozen is the changes of one epoch.
+type frozen[V any] struct {
+	state   uint16
+	name    string
+	codec   Codec[V]
+	epoch   uint64
+	n       int
+	cells   []*cell[V]
+	spare   []*cell[V]  // cells emptied for reuse, once done
+	done    atomic.Bool // set when Encode will read no more
+	average *atomic.Int64
+}
+
+var errEncodedTwice = errors.New("the changes of a checkpoint can be encoded once")
+
+// Len implements [Frozen].
+func (f *frozen[V]) Len() int { return f.n }
+
+// Encode implements [Frozen]. It can be repeated after an error, but not after success: the slots are in use again then.
+func (f *frozen[V]) Encode(w ChangeWriter) error {
+	if f.done.Load() {
+		return fmt.Errorf("state %q: %w", f.name, errEncodedTwice)
+	}
+	var buf, space []byte
+	var err error
+	i, puts, size := f.epoch&1, int64(0), int64(0)
+	for _, c := range f.cells {
+		switch c.st[i] {
+		case stLive:
+			if buf, err = f.codec.Append(buf[:0], c.v[i]); err != nil {
+				return fmt.Errorf("state %q: key %q: encoding: %w", f.name, c.key(), err)
+			}
+			puts, size = puts+1, size+int64(len(buf))
+			space = append(space[:0], c.space()...)
+			err = w.Put(c.group, f.state, c.key(), space, buf)
+		case stDead:
+			space = append(space[:0], c.space()...)
+			err = w.Delete(c.group, f.state, c.key(), space)
+		}
+		if err != nil {
+			return fmt.Errorf("state %q: key %q: %w", f.name, c.key(), err)
+		}
+	}
+	if puts > 0 {
+		f.average.Store(size / puts)
+	}
+	clear(f.cells)
+	f.spare, f.cells = f.cells[:0], nil
+	f.done.Store(true)
+	return nil
+}

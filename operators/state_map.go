@@ -1,0 +1,182 @@
+package operators
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// MapState is a map for each key. Entries are written one by one: a change costs its own bytes, not the map's. As with [Value],
+// what a value points to must not be changed in place.
+type MapState[MK comparable, V any] struct {
+	buckets[V, mapBucket[MK, V]]
+	keys Codec[MK]
+	name []byte
+}
+
+type mapBucket[MK comparable, V any] struct {
+	bucket
+	entries map[MK]*cell[V]
+	dead    []MK // deleted in this epoch
+	// order is the keys by their encoded form, nil if they have changed since.
+	order []MK
+}
+
+// NewMap declares a map state of the operator. A nil codec is CBOR.
+func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], codec Codec[V]) (*MapState[MK, V], error) {
+	if keys == nil {
+		keys = CBOR[MK](1)
+	}
+	if codec == nil {
+		codec = CBOR[V](1)
+	}
+	t := &MapState[MK, V]{keys: keys}
+	t.m = make(map[string]*mapBucket[MK, V])
+	t.base = func(b *mapBucket[MK, V]) *bucket { return &b.bucket }
+	t.fresh = func() *mapBucket[MK, V] { return &mapBucket[MK, V]{entries: make(map[MK]*cell[V])} }
+	t.load, t.trim = t.loadEntry, t.trimEntries
+	typ := fmt.Sprintf("map of %s (version %d) to %s", keys.Type(), keys.Version(), codec.Type())
+	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "map", Type: typ, Version: codec.Version()}, codec)
+}
+
+func (t *MapState[MK, V]) loadEntry(b *mapBucket[MK, V], space, value []byte) error {
+	mk, err := t.keys.Decode(space)
+	if err != nil {
+		return fmt.Errorf("decoding a map key: %w", err)
+	}
+	v, err := t.codec.Decode(value)
+	if err != nil {
+		return fmt.Errorf("map key %v: decoding: %w", mk, err)
+	}
+	b.entries[mk] = loadCell(b.key+string(space), len(space), &b.bucket, v)
+	return nil
+}
+
+func (t *MapState[MK, V]) trimEntries(b *mapBucket[MK, V]) {
+	for _, mk := range b.dead {
+		if c := b.entries[mk]; c != nil && c.state() != stLive {
+			delete(b.entries, mk)
+			b.partial = true
+			t.grow(&b.bucket, -1, len(c.full))
+		}
+	}
+	clear(b.dead)
+	b.dead = b.dead[:0]
+}
+
+// Get returns the value of a key of the current key's map; ok is false if there is none. The error is the store's.
+func (t *MapState[MK, V]) Get(mk MK) (v V, ok bool, err error) {
+	b, err := t.open(false)
+	if b == nil {
+		return v, false, err
+	}
+	c := b.entries[mk]
+	if c == nil || c.state() != stLive {
+		return v, false, nil
+	}
+	return c.v[c.epoch&1], true, nil
+}
+
+// Put sets a value in the current key's map. The error is the store's or the key codec's.
+func (t *MapState[MK, V]) Put(mk MK, v V) error {
+	b, err := t.open(true)
+	if err != nil {
+		return err
+	}
+	base := t.change(b)
+	c := b.entries[mk]
+	if c == nil {
+		if c, err = t.add(b, mk); err != nil {
+			return err
+		}
+		b.entries[mk] = c
+		t.grow(base, 1, len(c.full))
+	}
+	if c.state() != stLive {
+		b.live++
+		b.order = nil
+	}
+	if n := t.put(c, v); n != c {
+		b.entries[mk] = n
+	}
+	return nil
+}
+
+// add makes the cell of a new entry. A bucket that has forgotten deleted ones cannot tell whether the store has it.
+func (t *MapState[MK, V]) add(b *mapBucket[MK, V], mk MK) (c *cell[V], err error) {
+	if mk != mk {
+		return nil, fmt.Errorf("state %q: key %q: the map key %v does not equal itself", t.desc.Name, b.key, mk)
+	}
+	if t.name, err = t.keys.Append(append(t.name[:0], b.key...), mk); err != nil {
+		return nil, fmt.Errorf("state %q: key %q: encoding a map key: %w", t.desc.Name, b.key, err)
+	}
+	n := len(t.name) - len(b.key)
+	if n > math.MaxUint16 {
+		return nil, fmt.Errorf("state %q: key %q: a map key of %d bytes (at most %d)", t.desc.Name, b.key, n, math.MaxUint16)
+	}
+	return newCell[V](string(t.name), n, &b.bucket), nil
+}
+
+// Delete removes an entry of the current key's map. The error is the store's.
+func (t *MapState[MK, V]) Delete(mk MK) error {
+	b, err := t.open(false)
+	if b == nil {
+		return err
+	}
+	c := b.entries[mk]
+	if c == nil || c.state() != stLive {
+		return nil
+	}
+	t.change(b)
+	if n := t.kill(c); n != c {
+		b.entries[mk] = n
+	}
+	b.live--
+	b.order = nil
+	b.dead = append(b.dead, mk)
+	t.emptied(b)
+	return nil
+}
+
+// Len is the number of entries of the current key's map. The error is the store's.
+func (t *MapState[MK, V]) Len() (int, error) {
+	b, err := t.open(false)
+	if b == nil {
+		return 0, err
+	}
+	return b.live, nil
+}
+
+// All calls fn for each entry of the current key's map, in the order of their encoded keys, until it returns an error. It
+// may put and delete entries meanwhile; new ones are not seen.
+func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
+	b, err := t.open(false)
+	if b == nil {
+		return err
+	}
+	if b.order == nil {
+		b.order = t.sorted(b)
+	}
+	for _, mk := range b.order {
+		if c := b.entries[mk]; c != nil && c.state() == stLive {
+			if err := fn(mk, c.v[c.epoch&1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *MapState[MK, V]) sorted(b *mapBucket[MK, V]) []MK {
+	order := make([]MK, 0, b.live)
+	for mk, c := range b.entries {
+		if c.state() == stLive {
+			order = append(order, mk)
+		}
+	}
+	slices.SortFunc(order, func(x, y MK) int {
+		return strings.Compare(b.entries[x].space(), b.entries[y].space())
+	})
+	return order
+}

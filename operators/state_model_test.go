@@ -1,0 +1,409 @@
+package operators
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// modelStore is a StateStore of sorted strings.
+type modelStore struct {
+	mu      sync.Mutex
+	states  []string
+	entries map[string]string
+	applied atomic.Int64
+}
+
+func storeKey(group stream.KeyGroup, state uint16, key string, space []byte) string {
+	b := binary.BigEndian.AppendUint16(nil, uint16(group))
+	b = binary.BigEndian.AppendUint16(b, state)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(key)))
+	return string(b) + key + string(space)
+}
+
+func (s *modelStore) StateID(operator string, desc StateDesc) (uint16, error) {
+	name := operator + "/" + desc.Name
+	if i := slices.Index(s.states, name); i >= 0 {
+		return uint16(i), nil
+	}
+	s.states = append(s.states, name)
+	return uint16(len(s.states) - 1), nil
+}
+
+func (s *modelStore) Get(group stream.KeyGroup, state uint16, key string, space []byte) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.entries[storeKey(group, state, key, space)]
+	return []byte(v), ok, nil
+}
+
+func (s *modelStore) Scan(group stream.KeyGroup, state uint16, key string, fn func(space, value []byte) error) error {
+	prefix := storeKey(group, state, key, nil)
+	for _, k := range s.sorted(prefix) {
+		if err := fn([]byte(k[len(prefix):]), []byte(s.entries[k])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *modelStore) ScanState(groups stream.KeyGroupRange, state uint16, fn func(stream.KeyGroup, string, []byte, []byte) error) error {
+	for g := groups.First; g <= groups.Last; g++ {
+		prefix := storeKey(stream.KeyGroup(g), state, "", nil)[:4]
+		for _, k := range s.sorted(prefix) {
+			n := int(binary.BigEndian.Uint16([]byte(k[4:])))
+			if err := fn(stream.KeyGroup(g), k[6:6+n], []byte(k[6+n:]), []byte(s.entries[k])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *modelStore) sorted(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	for k := range s.entries {
+		if strings.HasPrefix(k, prefix) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s *modelStore) Empty(state uint16) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.entries {
+		if binary.BigEndian.Uint16([]byte(k[2:])) == state {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *modelStore) Applied() int64 { return s.applied.Load() }
+
+func (s *modelStore) apply(d modelDelta) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, v := range d {
+		if v == nil {
+			delete(s.entries, k)
+		} else {
+			s.entries[k] = *v
+		}
+	}
+}
+
+// modelDelta is a ChangeWriter; nil is a deletion.
+type modelDelta map[string]*string
+
+func (d modelDelta) Put(group stream.KeyGroup, state uint16, key string, space, value []byte) error {
+	v := string(value)
+	return d.add(storeKey(group, state, key, space), &v)
+}
+
+func (d modelDelta) Delete(group stream.KeyGroup, state uint16, key string, space []byte) error {
+	return d.add(storeKey(group, state, key, space), nil)
+}
+
+func (d modelDelta) add(k string, v *string) error {
+	if _, ok := d[k]; ok {
+		return fmt.Errorf("%q comes twice", k)
+	}
+	d[k] = v
+	return nil
+}
+
+// modelState is what plain Go maps say.
+type modelState struct {
+	values  map[string]string
+	windows map[string]string
+	maps    map[string]map[int64]string
+	lists   map[string][]string
+	timers  map[string]bool
+}
+
+func (m modelState) clone() modelState {
+	c := modelState{maps.Clone(m.values), maps.Clone(m.windows), map[string]map[int64]string{}, map[string][]string{}, maps.Clone(m.timers)}
+	for k, v := range m.maps {
+		c.maps[k] = maps.Clone(v)
+	}
+	for k, v := range m.lists {
+		c.lists[k] = slices.Clone(v)
+	}
+	return c
+}
+
+// modelRun drives one of each table with random calls and compares what they return with modelState.
+type modelRun struct {
+	t      *testing.T
+	rnd    *rand.Rand
+	store  *modelStore
+	ctx    *Context
+	value  *Value[string]
+	window *Window[string]
+	mapped *MapState[int64, string]
+	list   *List[string]
+	timers *Timers
+
+	now        modelState
+	checkpoint int64
+	snapshots  map[int64]modelState
+	encoding   chan encodeJob
+	results    chan encodeResult
+	inFlight   int
+	deltas     []encodeResult // encoded and not in the store
+}
+
+type encodeJob struct {
+	checkpoint int64
+	frozen     []Frozen
+}
+
+type encodeResult struct {
+	checkpoint int64
+	delta      modelDelta
+	err        error
+}
+
+func (r *modelRun) open() {
+	r.ctx = &Context{Subtask: stream.SubtaskID{Operator: "op"}, Groups: stream.KeyGroupRange{First: 0, Last: 15}, KeyGroups: 16, Store: r.store}
+	var err error
+	check := func(e error) {
+		if err = e; err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.value, err = NewValue[string](r.ctx, "value", nil)
+	check(err)
+	r.window, err = NewWindow[string](r.ctx, "window", nil)
+	check(err)
+	r.mapped, err = NewMap[int64, string](r.ctx, "map", nil, nil)
+	check(err)
+	r.list, err = NewList[string](r.ctx, "list", nil)
+	check(err)
+	r.timers, err = NewTimers(r.ctx, "timers")
+	check(err)
+}
+
+func (r *modelRun) freeze() {
+	if r.inFlight == 3 {
+		r.drain(1)
+	}
+	r.checkpoint++
+	job := encodeJob{checkpoint: r.checkpoint}
+	for _, t := range r.ctx.Tables() {
+		if f := t.Freeze(r.checkpoint); f != nil {
+			job.frozen = append(job.frozen, f)
+		}
+	}
+	r.snapshots[r.checkpoint] = r.now.clone()
+	r.inFlight++
+	r.encoding <- job
+}
+
+// drain waits for n checkpoints to be encoded.
+func (r *modelRun) drain(n int) {
+	for range n {
+		res := <-r.results
+		if res.err != nil {
+			r.t.Fatal(res.err)
+		}
+		r.inFlight--
+		r.deltas = append(r.deltas, res)
+	}
+}
+
+func encodeAll(jobs <-chan encodeJob, results chan<- encodeResult) {
+	defer close(results)
+	for job := range jobs {
+		d := modelDelta{}
+		var err error
+		for _, f := range job.frozen {
+			if err == nil {
+				err = f.Encode(d)
+			}
+		}
+		results <- encodeResult{job.checkpoint, d, err}
+	}
+}
+
+func (r *modelRun) base() {
+	for _, d := range r.deltas {
+		r.store.apply(d.delta)
+		r.store.applied.Store(d.checkpoint)
+	}
+	r.deltas = nil
+}
+
+// restart goes on from the last checkpoint with new tables.
+func (r *modelRun) restart() {
+	r.drain(r.inFlight)
+	r.base()
+	r.now = r.snapshots[r.checkpoint].clone()
+	r.open()
+}
+
+func (r *modelRun) step() {
+	key := fmt.Sprintf("k%d", r.rnd.IntN(12))
+	buf := []byte(key)
+	r.ctx.SetKey(stream.KeyGroupOf(buf, 16), borrow(buf))
+	// Tables must copy the key: the record's bytes are somebody else's after the call.
+	defer copy(buf, "!!!!")
+	val := fmt.Sprint(r.rnd.IntN(1000))
+	ns := int64(r.rnd.IntN(4)) - 2
+	var err error
+	switch n := r.rnd.IntN(100); {
+	case n < 8:
+		err = r.value.Put(val)
+		r.now.values[key] = val
+	case n < 12:
+		err = r.value.Delete()
+		delete(r.now.values, key)
+	case n < 18:
+		v, ok, e := r.value.Get()
+		want, exists := r.now.values[key]
+		r.same(e, "value "+key, v, ok, want, exists)
+	case n < 26:
+		err = r.window.Put(ns, val)
+		r.now.windows[fmt.Sprint(key, ns)] = val
+	case n < 30:
+		err = r.window.Delete(ns)
+		delete(r.now.windows, fmt.Sprint(key, ns))
+	case n < 36:
+		v, ok, e := r.window.Get(ns)
+		want, exists := r.now.windows[fmt.Sprint(key, ns)]
+		r.same(e, "window "+key, v, ok, want, exists)
+	case n < 42:
+		err = r.mapped.Put(ns, val)
+		if r.now.maps[key] == nil {
+			r.now.maps[key] = map[int64]string{}
+		}
+		r.now.maps[key][ns] = val
+	case n < 48:
+		err = r.mapped.Delete(ns)
+		delete(r.now.maps[key], ns)
+	case n < 51:
+		v, ok, e := r.mapped.Get(ns)
+		want, exists := r.now.maps[key][ns]
+		r.same(e, "map "+key, v, ok, want, exists)
+	case n < 54:
+		got := map[int64]string{}
+		err = r.mapped.All(func(k int64, v string) error { got[k] = v; return nil })
+		size, e := r.mapped.Len()
+		if !maps.Equal(got, r.now.maps[key]) || e != nil || size != len(got) {
+			r.t.Fatalf("map %s has %v (length %d, %v), want %v", key, got, size, e, r.now.maps[key])
+		}
+	case n < 60:
+		err = r.list.Add(val)
+		r.now.lists[key] = append(r.now.lists[key], val)
+	case n < 62:
+		err = r.list.Clear()
+		delete(r.now.lists, key)
+	case n < 65:
+		values := make([]string, r.rnd.IntN(4))
+		for i := range values {
+			values[i] = fmt.Sprint(val, i)
+		}
+		err = r.list.Set(values)
+		r.now.lists[key] = values
+	case n < 69:
+		var got []string
+		err = r.list.All(func(_ int, v string) error { got = append(got, v); return nil })
+		if !slices.Equal(got, r.now.lists[key]) {
+			r.t.Fatalf("list %s has %q, want %q", key, got, r.now.lists[key])
+		}
+	case n < 76:
+		ts := int64(r.rnd.IntN(6))
+		err = r.timers.Add(ts, ns)
+		r.now.timers[timerName(ts, key, ns)] = true
+	case n < 80:
+		ts := int64(r.rnd.IntN(6))
+		err = r.timers.Delete(ts, ns)
+		delete(r.now.timers, timerName(ts, key, ns))
+	case n < 84:
+		r.pop(int64(r.rnd.IntN(6)))
+	case n < 90:
+		r.freeze()
+	case n < 92:
+		r.drain(r.rnd.IntN(r.inFlight + 1))
+	case n < 94:
+		r.base()
+	case n < 98:
+		for _, t := range r.ctx.Tables() {
+			t.Evict(r.rnd.Int64N(t.Bytes() + 1))
+		}
+	case n < 99:
+		r.restart()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// timerName sorts as timers do.
+func timerName(ts int64, key string, ns int64) string { return fmt.Sprintf("%02d %-4s %02d", ts, key, ns+50) }
+
+func (r *modelRun) pop(upTo int64) {
+	names := slices.Sorted(maps.Keys(r.now.timers))
+	next := stream.MaxTime
+	if len(names) > 0 {
+		fmt.Sscan(names[0][:2], &next)
+	}
+	if got := r.timers.Next(); got != next {
+		r.t.Fatalf("next timer at %d, want %d", got, next)
+	}
+	group, key, ts, ns, ok := r.timers.Pop(upTo)
+	if want := next <= upTo; ok != want {
+		r.t.Fatalf("timer up to %d: %t, want %t", upTo, ok, want)
+	}
+	if !ok {
+		return
+	}
+	if got := timerName(ts, key, ns); got != names[0] || group != stream.KeyGroupOf([]byte(key), 16) {
+		r.t.Fatalf("popped %q of group %d, want %q", got, group, names[0])
+	}
+	delete(r.now.timers, names[0])
+}
+
+func (r *modelRun) same(err error, what, got string, ok bool, want string, exists bool) {
+	if err != nil || got != want || ok != exists {
+		r.t.Fatalf("%s is %q, %t (%v), want %q, %t", what, got, ok, err, want, exists)
+	}
+}
+
+// Whatever is frozen, encoded late, written to the store, evicted and restored in between: tables answer as maps do.
+func TestTablesAnswerAsPlainMapsDo(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := &modelRun{
+				t: t, rnd: rand.New(rand.NewPCG(seed, 1)), store: &modelStore{entries: map[string]string{}},
+				now:       modelState{map[string]string{}, map[string]string{}, map[string]map[int64]string{}, map[string][]string{}, map[string]bool{}},
+				snapshots: map[int64]modelState{}, encoding: make(chan encodeJob, 3), results: make(chan encodeResult, 3),
+			}
+			go encodeAll(r.encoding, r.results)
+			defer func() {
+				close(r.encoding)
+				for range r.results {
+				}
+			}()
+			r.snapshots[0] = r.now.clone()
+			r.open()
+			for range 3000 {
+				r.step()
+			}
+		})
+	}
+}

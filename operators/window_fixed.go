@@ -1,0 +1,173 @@
+package operators
+
+import (
+	"errors"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// fixedWindows serves [Tumbling] and [Hopping]: a window is known by its start.
+type fixedWindows[In, Acc, Out any] struct {
+	windowBase[In, Acc, Out]
+	panes *Window[pane[Acc]]
+	// queue has each pane once: at the time it fires, or, if it has, at the time it is dropped.
+	queue paneQueue
+}
+
+// pane is the state of one window of one key. Whether it has fired is part of it, since the watermark alone would not
+// tell after a restore: that of an operator is the least of its subtasks'.
+type pane[Acc any] struct {
+	acc   Acc
+	fired bool
+}
+
+func (o *fixedWindows[In, Acc, Out]) Open(ctx *Context) (err error) {
+	codec := paneCodec[Acc]{typed(o.agg.Codec, o.windows.text)}
+	if o.panes, err = NewWindow[pane[Acc]](ctx, "panes", codec); err != nil {
+		return err
+	}
+	o.queue.init()
+	ctx.tables[len(ctx.tables)-1] = &paneTable[Acc]{o.panes, &o.queue}
+	o.open(ctx)
+	return ctx.Store.ScanState(ctx.Groups, o.panes.id, func(group stream.KeyGroup, key string, space, value []byte) error {
+		fired, err := codec.fired(value)
+		if err != nil || len(space) != 8 {
+			return errors.Join(err, errPane)
+		}
+		o.enqueue(group, key, intOf(space), fired)
+		return nil
+	})
+}
+
+func (o *fixedWindows[In, Acc, Out]) end(start int64) int64 { return addTime(start, o.windows.size) }
+
+func (o *fixedWindows[In, Acc, Out]) enqueue(group stream.KeyGroup, key string, start int64, fired bool) {
+	at := o.fireAt(o.end(start))
+	if fired {
+		at = o.dropAt(o.end(start))
+	}
+	o.queue.push(at, group, key, start)
+}
+
+func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {
+	setKey(o.ctx, ev)
+	ts := ev.Timestamp
+	windows, taken := 0, 0
+	for start := o.windows.lastStart(ts); start > ts-o.windows.size; start = subTime(start, o.windows.slide) {
+		windows++
+		if o.dropAt(o.end(start)) <= o.watermark {
+			continue
+		}
+		taken++
+		if err := o.add(start, ev.Value, emit); err != nil {
+			return err
+		}
+	}
+	if windows > 0 && taken == 0 {
+		return o.tooLate(ev)
+	}
+	return nil
+}
+
+// add takes a value into one window, which fires at once if it has fired or should have.
+func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out]) error {
+	p, exists, err := o.panes.Get(start)
+	if err != nil {
+		return err
+	}
+	if p.acc, err = o.agg.add(p.acc, exists, v); err != nil {
+		return err
+	}
+	end := o.end(start)
+	if !exists {
+		p.fired = o.fireAt(end) <= o.watermark
+		o.enqueue(o.ctx.Group(), o.ctx.Key(), start, p.fired)
+	}
+	if err = o.panes.Put(start, p); err != nil || !p.fired {
+		return err
+	}
+	return o.fire(start, end, p.acc, emit)
+}
+
+// OnWatermark fires and drops what is due, in order of time, then key.
+func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Emit[Out]) error {
+	if watermark <= o.watermark {
+		return nil
+	}
+	o.watermark = watermark
+	for {
+		_, refs, ok := o.queue.pop(watermark)
+		if !ok {
+			return nil
+		}
+		for i := range *refs {
+			ref := &(*refs)[i]
+			o.ctx.SetKey(ref.group, ref.key)
+			if err := o.due(ref.start, emit); err != nil {
+				return err
+			}
+		}
+		o.queue.done(refs)
+	}
+}
+
+// due fires the current key's pane, or drops it if it has fired or has no lateness to wait for.
+func (o *fixedWindows[In, Acc, Out]) due(start int64, emit stream.Emit[Out]) error {
+	p, ok, err := o.panes.Get(start)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errPane
+	}
+	if !p.fired {
+		if err := o.fire(start, o.end(start), p.acc, emit); err != nil {
+			return err
+		}
+		if o.lateness > 0 {
+			p.fired = true
+			o.enqueue(o.ctx.Group(), o.ctx.Key(), start, true)
+			return o.panes.Put(start, p)
+		}
+	}
+	return o.panes.Delete(start)
+}
+
+var errPane = errors.New("windows: the state of a pane is missing or broken")
+
+// paneTable counts the queue as part of the state.
+type paneTable[Acc any] struct {
+	*Window[pane[Acc]]
+	queue *paneQueue
+}
+
+func (t *paneTable[Acc]) Bytes() int64 { return t.Window.Bytes() + t.queue.bytes }
+
+// paneCodec writes whether a pane has fired (1 byte, 0 or 1) and then its accumulator.
+type paneCodec[Acc any] struct{ acc Codec[Acc] }
+
+func (c paneCodec[Acc]) Type() string { return c.acc.Type() }
+func (c paneCodec[Acc]) Version() int { return c.acc.Version() }
+
+func (c paneCodec[Acc]) Append(dst []byte, p pane[Acc]) ([]byte, error) {
+	fired := byte(0)
+	if p.fired {
+		fired = 1
+	}
+	return c.acc.Append(append(dst, fired), p.acc)
+}
+
+func (c paneCodec[Acc]) Decode(b []byte) (p pane[Acc], err error) {
+	if p.fired, err = c.fired(b); err != nil {
+		return p, err
+	}
+	p.acc, err = c.acc.Decode(b[1:])
+	return p, err
+}
+
+func (paneCodec[Acc]) fired(b []byte) (bool, error) {
+	if len(b) == 0 || b[0] > 1 {
+		return false, errPane
+	}
+	return b[0] == 1, nil
+}

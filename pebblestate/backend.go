@@ -1,0 +1,273 @@
+package pebblestate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// Restore is the state to begin with; zero is none.
+type Restore struct {
+	// Checkpoint is the checkpoint that is restored.
+	Checkpoint int64
+	// Base is the files of the base, nil if the checkpoint has none. Fetch opens one of them in the checkpoint's storage; it
+	// is called from several goroutines.
+	Base  []BaseFile
+	Fetch Fetch
+	// Deltas are the changes since the base, oldest first.
+	Deltas []Delta
+	// States are the states that the checkpoint has.
+	States []State
+}
+
+// Backend is the keyed state of a shard. See the package comment for who may call what.
+type Backend struct {
+	opts   Options
+	states *states
+	fault  *fault
+	lock   *pebble.Lock
+	db     *pebble.DB
+	// memTable is the size of Pebble's memtable in bytes.
+	memTable int64
+	// users holds those who use db off until it is closed; closing is set before.
+	users   sync.RWMutex
+	closing atomic.Bool
+
+	overlay atomic.Pointer[changes] // what was restored and no base has yet
+	present [1 << 16 / 64]atomic.Uint64
+	applied atomic.Int64
+	// restored is the checkpoint that the attempt began with.
+	restored int64
+	// lastDelta is the size that the next delta is likely to have, in bytes.
+	lastDelta atomic.Int64
+
+	mu      sync.Mutex // of deltas, pinned, hasBase
+	deltas  []Delta
+	pinned  int // the first deltas are being written to a base
+	hasBase bool
+
+	base      sync.Mutex // one base at a time
+	bases     int        // made in this directory
+	hashes    map[string]BaseFile
+	unwritten chan struct{} // closed when no goroutine writes to db any more
+}
+
+// Open begins an attempt: it empties the directory, fetches and verifies the base, opens it and makes the deltas
+// readable. Errors wrap [ErrCorrupt] if what was restored is not what was written; nothing is left open then.
+func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err error) {
+	opts.EnsureDefaults()
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	b := &Backend{opts: opts, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
+	close(b.unwritten)
+	b.fault = newFault(opts.Logger)
+	if b.states, err = newStates(restore.States); err != nil {
+		return nil, err
+	}
+	overlay, err := lastChanges(reprsOf(restore.Deltas))
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.FS.MkdirAll(opts.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if b.lock, err = pebble.LockDirectory(opts.Dir, opts.FS); err != nil {
+		return nil, fmt.Errorf("state directory %s: %w: another process may use it", opts.Dir, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.lock.Close())
+		}
+	}()
+	if err := b.clean(); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if restore.Base != nil {
+		if err := placeBase(ctx, opts, b.dbDir(), restore.Base, restore.Fetch); err != nil {
+			return nil, err
+		}
+		for _, f := range restore.Base {
+			b.hashes[f.Name] = f
+		}
+		b.hasBase = true
+	}
+	if err := b.open(); err != nil {
+		return nil, err
+	}
+	for i := range overlay.len() {
+		if c := overlay.at(i); !c.deleted {
+			_, state, _, _, err := splitKey(c.key)
+			if err != nil {
+				return nil, errors.Join(err, b.db.Close())
+			}
+			b.setPresent(state)
+		}
+	}
+	if err := b.findPresent(restore.States); err != nil {
+		return nil, errors.Join(err, b.db.Close())
+	}
+	if overlay.len() > 0 {
+		b.overlay.Store(overlay)
+	}
+	b.deltas = restore.Deltas
+	b.restored = restore.Checkpoint
+	b.applied.Store(restore.Checkpoint)
+	return b, nil
+}
+
+func (b *Backend) dbDir() string { return b.opts.FS.PathJoin(b.opts.Dir, "db") }
+
+// clean removes what an earlier attempt left, all but the lock.
+func (b *Backend) clean() error {
+	names, err := b.opts.FS.List(b.opts.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == "LOCK" {
+			continue
+		}
+		if err := b.opts.FS.RemoveAll(b.opts.FS.PathJoin(b.opts.Dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Backend) open() (err error) {
+	b.memTable = min(max(b.opts.CacheBytes/4, 1<<20), 64<<20)
+	opts := &pebble.Options{
+		FS:                          b.opts.FS,
+		FormatMajorVersion:          formatVersion,
+		DisableWAL:                  true,
+		ErrorIfExists:               !b.hasBase,
+		ErrorIfNotExists:            b.hasBase,
+		Logger:                      b.fault,
+		EventListener:               b.fault.listener(),
+		CacheSize:                   b.opts.CacheBytes,
+		MemTableSize:                uint64(b.memTable),
+		MemTableStopWritesThreshold: 1 << 20, // a base is bounded; a writer that waits for a flush cannot be stopped
+		L0StopWritesThreshold:       1 << 20,
+		L0CompactionThreshold:       16, // 4 uploads four times as much (compaction rewrites)
+		MaxOpenFiles:                1000,
+	}
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	if b.db, err = pebble.Open(b.dbDir(), opts); err != nil {
+		return fmt.Errorf("opening the base: %w", corruptIf(err))
+	}
+	return nil
+}
+
+// formatVersion is pinned, so that a new Pebble does not write bases that an older Weir cannot read.
+const formatVersion = pebble.FormatValueSeparation
+
+// corruptIf marks Pebble's corruption errors as ours.
+func corruptIf(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+// StateID returns the number of a state; subtasks of one operator share it. The error wraps [ErrMismatch].
+func (b *Backend) StateID(operator string, desc StateDesc) (uint16, error) {
+	return b.states.id(operator, desc)
+}
+
+// States lists all states, restored and new, for the pointer.
+func (b *Backend) States() []State { return b.states.all(false) }
+
+// Unclaimed lists the restored states that no operator has asked for: the job has no such operator or state.
+func (b *Backend) Unclaimed() []State { return b.states.all(true) }
+
+// Applied is the newest checkpoint whose changes can all be read here.
+func (b *Backend) Applied() int64 { return b.applied.Load() }
+
+// Empty reports that nothing of a state can be read here.
+func (b *Backend) Empty(state uint16) bool {
+	return b.present[state/64].Load()&(1<<(state%64)) == 0
+}
+
+func (b *Backend) setPresent(state uint16) { b.present[state/64].Or(1 << (state % 64)) }
+
+// findPresent looks for the restored states in the base.
+func (b *Backend) findPresent(restored []State) error {
+	if !b.hasBase {
+		return nil
+	}
+	it, err := b.db.NewIter(nil)
+	if err != nil {
+		return corruptIf(err)
+	}
+	for _, s := range restored {
+		for group := 0; b.Empty(s.ID); {
+			if !it.SeekGE(appendState(nil, stream.KeyGroup(group), s.ID)) {
+				break
+			}
+			found, state, _, _, err := splitKey(it.Key())
+			if err != nil {
+				return errors.Join(err, it.Close())
+			}
+			if state == s.ID {
+				b.setPresent(state)
+			}
+			if group = int(found); state > s.ID {
+				group++
+			}
+			if group > 1<<16-1 {
+				break
+			}
+		}
+	}
+	return corruptIf(errors.Join(it.Error(), it.Close()))
+}
+
+// Err is the error that Pebble met in the background, nil if there is none; Failed is closed when there is one. The
+// attempt must end then.
+func (b *Backend) Err() error              { return b.fault.Err() }
+func (b *Backend) Failed() <-chan struct{} { return b.fault.failed }
+
+// Close waits for readers and closes Pebble, both within CloseTimeout, and empties the directory. Past it, which takes a
+// disk that does not answer, Pebble's goroutines are left behind, the directory stays locked, and the error says so:
+// closing a database in use would crash the process. A second Close does nothing.
+func (b *Backend) Close() error {
+	if b.closing.Swap(true) {
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		b.users.Lock()
+		defer b.users.Unlock()
+		<-b.unwritten
+		done <- errors.Join(b.db.Close(), b.clean(), b.lock.Close())
+	}()
+	timeout := time.NewTimer(b.opts.CloseTimeout)
+	defer timeout.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timeout.C:
+		return fmt.Errorf("closing state: Pebble is still busy after %s and is left behind", b.opts.CloseTimeout)
+	}
+}
+
+// use begins a read or a write of db; done ends it.
+func (b *Backend) use() error {
+	if b.closing.Load() || !b.users.TryRLock() {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (b *Backend) done() { b.users.RUnlock() }

@@ -1,0 +1,165 @@
+package pebblestate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/weirstream/weir/stream"
+)
+
+// Delta is the changes of the checkpoints First to Checkpoint. Repr has the form of a Pebble batch: a header of 8 bytes of
+// sequence number (zero) and 4 of count, little endian, then for each change a byte of kind, the key and, unless it is
+// a deletion, the value, both with a uvarint of length before. It is never changed.
+type Delta struct {
+	First, Checkpoint int64
+	Repr              []byte
+}
+
+const (
+	deltaHeader = 12
+	kindDelete  = byte(pebble.InternalKeyKindDelete)
+	kindSet     = byte(pebble.InternalKeyKindSet)
+)
+
+// DeltaWriter encodes the changes of one checkpoint. It copies what it is given. It is for one goroutine.
+type DeltaWriter struct {
+	buf   []byte
+	count uint32
+}
+
+// NewDelta returns a writer for the changes of the next checkpoint.
+func (b *Backend) NewDelta() *DeltaWriter { return newDelta(int(b.lastDelta.Load())) }
+
+func newDelta(sizeHint int) *DeltaWriter {
+	return &DeltaWriter{buf: make([]byte, deltaHeader, max(sizeHint, 512))}
+}
+
+// Put adds an entry's new value. A second change of the same entry replaces the first when the delta is read.
+func (w *DeltaWriter) Put(group stream.KeyGroup, state uint16, key string, namespace, value []byte) error {
+	if err := w.begin(kindSet, keyLen(key, namespace)+len(value)); err != nil {
+		return err
+	}
+	w.key(group, state, key, namespace)
+	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(value))), value...)
+	return nil
+}
+
+// Delete adds an entry's deletion.
+func (w *DeltaWriter) Delete(group stream.KeyGroup, state uint16, key string, namespace []byte) error {
+	if err := w.begin(kindDelete, keyLen(key, namespace)); err != nil {
+		return err
+	}
+	w.key(group, state, key, namespace)
+	return nil
+}
+
+func (w *DeltaWriter) begin(kind byte, size int) error {
+	if w.count == math.MaxUint32 || size > math.MaxInt32 {
+		return fmt.Errorf("%d changes and one more of %d bytes: a delta takes at most %d, of 2 GiB each", w.count, size, uint32(math.MaxUint32))
+	}
+	w.count++
+	w.buf = append(w.buf, kind)
+	return nil
+}
+
+func (w *DeltaWriter) key(group stream.KeyGroup, state uint16, key string, namespace []byte) {
+	w.buf = binary.AppendUvarint(w.buf, uint64(keyLen(key, namespace)))
+	w.buf = appendKey(w.buf, group, state, key, namespace)
+}
+
+// raw adds a change whose key is encoded already.
+func (w *DeltaWriter) raw(c change) {
+	w.count++
+	if c.deleted {
+		w.buf = append(w.buf, kindDelete)
+	} else {
+		w.buf = append(w.buf, kindSet)
+	}
+	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(c.key))), c.key...)
+	if !c.deleted {
+		w.buf = append(binary.AppendUvarint(w.buf, uint64(len(c.value))), c.value...)
+	}
+}
+
+// Len is the number of changes, Size the bytes so far.
+func (w *DeltaWriter) Len() int  { return int(w.count) }
+func (w *DeltaWriter) Size() int { return len(w.buf) }
+
+// Bytes returns the delta, which is the writer's no longer.
+func (w *DeltaWriter) Bytes() []byte {
+	binary.LittleEndian.PutUint32(w.buf[8:], w.count)
+	b := w.buf
+	w.buf, w.count = nil, 0
+	return b
+}
+
+// change is one entry of a delta.
+type change struct {
+	key, value []byte
+	deleted    bool
+}
+
+// deltaReader reads a delta from front to back.
+type deltaReader struct {
+	repr []byte
+	pos  int
+	left uint32
+}
+
+func readDelta(repr []byte) (deltaReader, error) {
+	if len(repr) < deltaHeader {
+		return deltaReader{}, fmt.Errorf("%w: a delta of %d bytes has no header", ErrCorrupt, len(repr))
+	}
+	return deltaReader{repr: repr, pos: deltaHeader, left: binary.LittleEndian.Uint32(repr[8:])}, nil
+}
+
+// next returns the next change and the place where it begins; ok is false at the end.
+func (r *deltaReader) next() (c change, at int, ok bool, err error) {
+	at = r.pos
+	if r.left == 0 {
+		if r.pos != len(r.repr) {
+			return c, at, false, fmt.Errorf("%w: %d bytes after the last change of a delta", ErrCorrupt, len(r.repr)-r.pos)
+		}
+		return c, at, false, nil
+	}
+	c, n := decodeChange(r.repr[r.pos:])
+	if n == 0 {
+		return c, at, false, fmt.Errorf("%w: a delta of %d bytes breaks off at byte %d, %d changes before its end", ErrCorrupt, len(r.repr), at, r.left)
+	}
+	r.pos += n
+	r.left--
+	return c, at, true, nil
+}
+
+// decodeChange decodes the change at the front of b and returns its length, 0 if there is none.
+func decodeChange(b []byte) (c change, n int) {
+	if len(b) == 0 || b[0] != kindSet && b[0] != kindDelete {
+		return c, 0
+	}
+	c.deleted = b[0] == kindDelete
+	n = 1
+	var size int
+	if c.key, size = cutString(b[n:]); size == 0 {
+		return c, 0
+	}
+	n += size
+	if c.deleted {
+		return c, n
+	}
+	if c.value, size = cutString(b[n:]); size == 0 {
+		return c, 0
+	}
+	return c, n + size
+}
+
+func cutString(b []byte) (s []byte, size int) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, 0
+	}
+	end := k + int(n)
+	return b[k:end:end], end
+}

@@ -1,0 +1,105 @@
+package pebblestate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// AddDelta adds the changes of a checkpoint; repr is a DeltaWriter's and is not changed again. A delta without changes
+// may be left out.
+func (b *Backend) AddDelta(checkpoint int64, repr []byte) error {
+	if _, err := readDelta(repr); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.applied.Load()
+	if n := len(b.deltas); n > 0 {
+		last = max(last, b.deltas[n-1].Checkpoint)
+	}
+	if checkpoint <= last {
+		return fmt.Errorf("the changes of checkpoint %d come after those of checkpoint %d", checkpoint, last)
+	}
+	b.lastDelta.Store(int64(len(repr) + len(repr)/8))
+	b.deltas = append(b.deltas, Delta{First: checkpoint, Checkpoint: checkpoint, Repr: repr})
+	return nil
+}
+
+// Deltas lists the changes since the last base, oldest first.
+func (b *Backend) Deltas() []Delta {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.deltas)
+}
+
+// PendingBytes is the size of the deltas, which are held in memory.
+func (b *Backend) PendingBytes() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return sizeOf(b.deltas)
+}
+
+func sizeOf(deltas []Delta) (n int64) {
+	for _, d := range deltas {
+		n += int64(len(d.Repr))
+	}
+	return n
+}
+
+// BaseDue reports that there are bytes of deltas enough for a base.
+func (b *Backend) BaseDue() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return sizeOf(b.deltas[b.pinned:]) >= b.opts.BaseAfterBytes
+}
+
+// MergeDue reports that there are deltas enough to merge, none of which a base is being made of.
+func (b *Backend) MergeDue() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pinned == 0 && len(b.deltas) >= b.opts.MaxDeltas
+}
+
+var errBaseUnderWay = errors.New("deltas cannot be merged while a base is written of them")
+
+// MergeDeltas replaces all deltas by one that has the last change of each key, and returns it: nil if there is none.
+// Deletions go if there is no base that they could hide something of.
+func (b *Backend) MergeDeltas() ([]byte, error) {
+	b.mu.Lock()
+	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned
+	b.mu.Unlock()
+	if pinned > 0 {
+		return nil, errBaseUnderWay
+	}
+	if len(deltas) == 0 {
+		return nil, nil
+	}
+	all, err := lastChanges(reprsOf(deltas))
+	if err != nil {
+		return nil, err
+	}
+	w := newDelta(0)
+	for i := range all.len() {
+		if c := all.at(i); !c.deleted || !alone {
+			w.raw(c)
+		}
+	}
+	merged := Delta{First: deltas[0].First, Checkpoint: deltas[len(deltas)-1].Checkpoint, Repr: w.Bytes()}
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pinned > 0 || alone && b.hasBase || len(b.deltas) < len(deltas) {
+		return nil, errBaseUnderWay
+	}
+	b.deltas = slices.Concat([]Delta{merged}, b.deltas[len(deltas):])
+	return merged.Repr, nil
+}
+
+func reprsOf(deltas []Delta) [][]byte {
+	reprs := make([][]byte, len(deltas))
+	for i, d := range deltas {
+		reprs[i] = d.Repr
+	}
+	return reprs
+}

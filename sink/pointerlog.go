@@ -1,0 +1,261 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/weirstream/weir/internal/kafka"
+)
+
+// LogConfig says which partition of which checkpoint topic a [PointerLog] is.
+type LogConfig struct {
+	// Topic is the job's checkpoint topic; Partition is the shard.
+	Topic     string
+	Partition int32
+	// Group is the job's group.
+	Group string
+	// Partitions and Replication are those of a topic that is made: the number of partitions (default: enough for Partition) and
+	// the replication factor (0 or -1: the brokers' default).
+	Partitions  int
+	Replication int
+	// MaxMessageBytes is how large a pointer may be in a topic that is made. Default: 8 MiB, which hosted clusters take too.
+	MaxMessageBytes int
+	// Timeout bounds each call. Default: 15s.
+	Timeout time.Duration
+}
+
+// PointerLog is a shard's partition of the checkpoint topic: the list of checkpoints that exist. Pointers get into it by
+// [Transactions.WritePointer]; here they are read. It is safe for concurrent use once Ensure has returned.
+type PointerLog struct {
+	config  LogConfig
+	client  *kgo.Client
+	cluster *kafka.Cluster
+	id      [16]byte
+	count   int
+	// most is the topic's max.message.bytes.
+	most int
+}
+
+// NewPointerLog uses cl, which it does not close.
+func NewPointerLog(cl *kgo.Client, c LogConfig) (*PointerLog, error) {
+	if c.Topic == "" {
+		return nil, errors.New("checkpoint topic: no name")
+	}
+	if c.Partition < 0 {
+		return nil, fmt.Errorf("checkpoint topic %s: partition %d is negative", c.Topic, c.Partition)
+	}
+	if c.Partitions == 0 {
+		c.Partitions = int(c.Partition) + 1
+	}
+	if c.Replication == 0 {
+		c.Replication = -1
+	}
+	if c.MaxMessageBytes == 0 {
+		c.MaxMessageBytes = 8 << 20
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 15 * time.Second
+	}
+	return &PointerLog{config: c, client: cl, cluster: kafka.NewCluster(cl)}, nil
+}
+
+// Topic is the checkpoint topic's name.
+func (l *PointerLog) Topic() string { return l.config.Topic }
+
+// TopicID is the checkpoint topic's ID, known after Ensure.
+func (l *PointerLog) TopicID() [16]byte { return l.id }
+
+// Partitions is the number of partitions of the checkpoint topic, known after Ensure.
+func (l *PointerLog) Partitions() int { return l.count }
+
+// MaxPointerBytes is the size up to which a pointer fits even if it does not compress, known after Ensure.
+func (l *PointerLog) MaxPointerBytes() int { return l.most - headerSize - 64 }
+
+// wanted are the settings without which the topic loses pointers.
+var wanted = []struct{ name, value, why string }{
+	{"cleanup.policy", "delete", "compaction would remove pointers, and keep old ones from being deleted"},
+	{"retention.ms", "-1", "Kafka would delete the pointers of a job that stands still"},
+	{"retention.bytes", "-1", "Kafka would delete pointers that are still needed"},
+}
+
+// Ensure makes the checkpoint topic if it does not exist, waits for its leader, and checks the settings that pointers
+// depend on; one that does not fit is an error that names it.
+func (l *PointerLog) Ensure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	_, err := l.cluster.Topic(ctx, l.config.Topic)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		err = l.create(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint topic: %w", err)
+	}
+	topic, err := l.cluster.WaitTopic(ctx, l.config.Topic)
+	if err != nil {
+		return fmt.Errorf("checkpoint topic: %w", err)
+	}
+	if int(l.config.Partition) >= len(topic.Partitions) {
+		return fmt.Errorf("checkpoint topic %s: it has %d partitions, and partition %d is needed", topic.Name, len(topic.Partitions), l.config.Partition)
+	}
+	settings, err := l.settings(ctx)
+	if err != nil {
+		return fmt.Errorf("checkpoint topic: %w", err)
+	}
+	got := map[string]string{
+		"cleanup.policy":  settings.CleanupPolicy,
+		"retention.ms":    strconv.FormatInt(settings.RetentionMs, 10),
+		"retention.bytes": strconv.FormatInt(settings.RetentionBytes, 10),
+	}
+	for _, w := range wanted {
+		if got[w.name] != w.value {
+			return fmt.Errorf("checkpoint topic %s: %s is %s and must be %s: %s", topic.Name, w.name, got[w.name], w.value, w.why)
+		}
+	}
+	l.id, l.count, l.most = topic.ID, len(topic.Partitions), settings.MaxMessageBytes
+	return nil
+}
+
+// settings asks again for a while: a topic that has just been made is not known to every broker.
+func (l *PointerLog) settings(ctx context.Context) (kafka.TopicSettings, error) {
+	var backoff kafka.Backoff
+	for {
+		s, err := l.cluster.TopicSettings(ctx, l.config.Topic)
+		if err == nil || !errors.Is(err, kafka.ErrNoTopic) && !kafka.IsRetriable(err) || !backoff.Wait(ctx) {
+			return s, err
+		}
+	}
+}
+
+func (l *PointerLog) create(ctx context.Context) error {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = int32(l.config.Timeout.Milliseconds())
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic = l.config.Topic
+	topic.NumPartitions = int32(l.config.Partitions)
+	topic.ReplicationFactor = int16(l.config.Replication)
+	set := func(name, value string) {
+		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		c.Name, c.Value = name, &value
+		topic.Configs = append(topic.Configs, c)
+	}
+	for _, w := range wanted {
+		set(w.name, w.value)
+	}
+	set("max.message.bytes", strconv.Itoa(l.config.MaxMessageBytes))
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, l.client)
+	if err != nil {
+		return &kafka.TopicError{Topic: topic.Topic, Err: err}
+	}
+	for _, t := range resp.Topics {
+		err := kerr.ErrorForCode(t.ErrorCode)
+		if err == nil || errors.Is(err, kerr.TopicAlreadyExists) {
+			continue
+		}
+		if t.ErrorMessage != nil && *t.ErrorMessage != "" {
+			err = fmt.Errorf("%w (%s)", err, *t.ErrorMessage)
+		}
+		return &kafka.TopicError{Topic: topic.Topic, Err: fmt.Errorf("making it: %w", err)}
+	}
+	return nil
+}
+
+// DeleteBefore deletes the records below an offset. They must be those that the last committed pointer does not list any
+// more.
+func (l *PointerLog) DeleteBefore(ctx context.Context, offset int64) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	req := kmsg.NewPtrDeleteRecordsRequest()
+	req.TimeoutMillis = int32(l.config.Timeout.Milliseconds())
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	topic.Topic = l.config.Topic
+	p := kmsg.NewDeleteRecordsRequestTopicPartition()
+	p.Partition, p.Offset = l.config.Partition, offset
+	topic.Partitions = append(topic.Partitions, p)
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, l.client)
+	if err == nil && (len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1) {
+		err = errors.New("the broker did not answer for the partition")
+	}
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+	}
+	if err != nil {
+		return l.wrap(fmt.Errorf("deleting records below %d: %w", offset, err))
+	}
+	return nil
+}
+
+// GroupOffset is the offset that the job's group has committed for this partition, and its metadata, the checkpoint ID; ok
+// is false if there is none. It waits until no transaction of the group is under way, so it is to be asked after the
+// fencing. A group that is ahead of the last pointer means that the topic lost records.
+func (l *PointerLog) GroupOffset(ctx context.Context) (offset int64, metadata string, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	var backoff kafka.Backoff
+	for {
+		offset, metadata, ok, err = l.groupOffset(ctx)
+		retry := kafka.IsRetriable(err) || errors.Is(err, kerr.UnstableOffsetCommit)
+		if err == nil || !retry || !backoff.Wait(ctx) {
+			break
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("group %s: offset of topic %s partition %d: %w", l.config.Group, l.config.Topic, l.config.Partition, err)
+	}
+	return offset, metadata, ok, err
+}
+
+func (l *PointerLog) groupOffset(ctx context.Context) (int64, string, bool, error) {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable = true
+	group := kmsg.NewOffsetFetchRequestGroup()
+	group.Group = l.config.Group
+	topic := kmsg.NewOffsetFetchRequestGroupTopic()
+	topic.Topic, topic.TopicID, topic.Partitions = l.config.Topic, l.id, []int32{l.config.Partition}
+	group.Topics = append(group.Topics, topic)
+	req.Groups = append(req.Groups, group)
+	resp, err := req.RequestWith(ctx, l.client)
+	if err != nil {
+		return 0, "", false, err
+	}
+	for _, g := range resp.Groups {
+		err := kerr.ErrorForCode(g.ErrorCode)
+		if errors.Is(err, kerr.GroupIDNotFound) {
+			return 0, "", false, nil
+		}
+		if err != nil {
+			return 0, "", false, err
+		}
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return 0, "", false, err
+				}
+				if p.Offset >= 0 {
+					metadata := ""
+					if p.Metadata != nil {
+						metadata = *p.Metadata
+					}
+					return p.Offset, metadata, true, nil
+				}
+			}
+		}
+	}
+	return 0, "", false, nil
+}
+
+// wrap says which partition an error is about.
+func (l *PointerLog) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("checkpoint topic %s partition %d: %w", l.config.Topic, l.config.Partition, err)
+}

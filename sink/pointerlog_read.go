@@ -1,0 +1,173 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/weirstream/weir/internal/kafka"
+)
+
+// LoggedPointer is a committed record of the checkpoint topic.
+type LoggedPointer struct {
+	Offset     int64
+	Key, Value []byte
+}
+
+// Last returns the last committed pointer, nil if there is none. It takes the end of the partition, waits until the last
+// stable offset has reached it, so that nothing that may still be committed lies below, and reads backwards from there: its
+// time does not grow with the age of the job. An open transaction that does not end within the timeout is an
+// [*OpenTransactionError]; a pointer below it is never taken for the last.
+func (l *PointerLog) Last(ctx context.Context) (*LoggedPointer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	end, err := l.waitStable(ctx)
+	if err != nil {
+		return nil, l.wrap(err)
+	}
+	pointers, err := l.backwards(ctx, end, 1)
+	if err != nil || len(pointers) == 0 {
+		return nil, l.wrap(err)
+	}
+	return &pointers[0], nil
+}
+
+// List returns up to max committed pointers, newest first. It does not wait for open transactions.
+func (l *PointerLog) List(ctx context.Context, max int) ([]LoggedPointer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	end, err := l.offset(ctx, latest, committedOnly)
+	if err != nil {
+		return nil, l.wrap(err)
+	}
+	pointers, err := l.backwards(ctx, end, max)
+	return pointers, l.wrap(err)
+}
+
+// At returns the committed record at an offset.
+func (l *PointerLog) At(ctx context.Context, offset int64) (*LoggedPointer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	pointers, _, err := l.fetch(ctx, offset, 1)
+	if err != nil {
+		return nil, l.wrap(err)
+	}
+	for i := range pointers {
+		if pointers[i].Offset == offset {
+			return &pointers[i], nil
+		}
+	}
+	return nil, l.wrap(fmt.Errorf("there is no committed record at offset %d", offset))
+}
+
+// backwards returns the last max committed records below end, newest first. It reads a piece at the end, and pieces before
+// it, each four times as long, while there are not enough: what was aborted, and what ends transactions, stands between.
+func (l *PointerLog) backwards(ctx context.Context, end int64, max int) ([]LoggedPointer, error) {
+	start, err := l.offset(ctx, earliest, everything)
+	if err != nil {
+		return nil, err
+	}
+	var newest []LoggedPointer
+	for piece := int64(2*max + 2); end > start && len(newest) < max; piece *= 4 {
+		from := end - min(piece, end-start)
+		part, err := l.read(ctx, from, end)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(part)
+		newest = append(newest, part...)
+		end = from
+	}
+	return newest[:min(max, len(newest))], nil
+}
+
+// read returns the committed records from one offset to before another.
+func (l *PointerLog) read(ctx context.Context, from, to int64) ([]LoggedPointer, error) {
+	var out []LoggedPointer
+	var backoff kafka.Backoff
+	for from < to {
+		part, next, err := l.fetch(ctx, from, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		if next <= from {
+			if !backoff.Wait(ctx) {
+				return nil, fmt.Errorf("reading from offset %d on: %w", from, ctx.Err())
+			}
+			continue
+		}
+		for _, p := range part {
+			if p.Offset < to {
+				out = append(out, p)
+			}
+		}
+		from = next
+	}
+	return out, nil
+}
+
+// fetch reads committed records from an offset on: about size bytes, but a whole batch at least. next is where to go on.
+func (l *PointerLog) fetch(ctx context.Context, offset int64, size int32) (records []LoggedPointer, next int64, err error) {
+	var answer *kmsg.FetchResponseTopicPartition
+	err = l.withLeader(ctx, func(ctx context.Context, leader *kgo.Broker, id [16]byte) error {
+		req := kmsg.NewPtrFetchRequest()
+		req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 100, 1, size
+		req.IsolationLevel, req.SessionEpoch = 1, -1
+		topic := kmsg.NewFetchRequestTopic()
+		topic.Topic, topic.TopicID = l.config.Topic, id
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.FetchOffset, p.PartitionMaxBytes = l.config.Partition, offset, size
+		topic.Partitions = append(topic.Partitions, p)
+		req.Topics = append(req.Topics, topic)
+		r, err := leader.Request(ctx, req)
+		if err != nil {
+			return err
+		}
+		resp := r.(*kmsg.FetchResponse)
+		if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+			return err
+		}
+		if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+			return errors.New("the broker did not answer for the partition")
+		}
+		answer = &resp.Topics[0].Partitions[0]
+		return kerr.ErrorForCode(answer.ErrorCode)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading at offset %d: %w", offset, err)
+	}
+	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
+		Offset: offset, IsolationLevel: kgo.ReadCommitted(), Topic: l.config.Topic, Partition: l.config.Partition,
+	}, answer, kgo.DefaultDecompressor(), nil)
+	if fetched.Err != nil {
+		return nil, 0, fmt.Errorf("reading at offset %d: %w", offset, fetched.Err)
+	}
+	for _, r := range fetched.Records {
+		records = append(records, LoggedPointer{r.Offset, r.Key, r.Value})
+	}
+	return records, next, nil
+}
+
+// withLeader calls fn with the partition's leader, again with another while the answer is that it may work later.
+func (l *PointerLog) withLeader(ctx context.Context, fn func(context.Context, *kgo.Broker, [16]byte) error) error {
+	var backoff kafka.Backoff
+	for {
+		topic, err := l.cluster.Topic(ctx, l.config.Topic)
+		if err == nil {
+			leader := leaderOf(topic, l.config.Partition)
+			if leader < 0 {
+				err = kerr.LeaderNotAvailable
+			} else {
+				err = fn(ctx, l.client.Broker(int(leader)), topic.ID)
+			}
+		}
+		if err == nil || !kafka.IsRetriable(err) || errors.Is(err, kafka.ErrNoTopic) || !backoff.Wait(ctx) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fetchGrace is how long a broker may take to answer a fetch beyond what it was allowed to wait.
+const fetchGrace = 15 * time.Second
+
+// fetchLoop fetches what broker b leads until the context ends. One request is in flight, or one response waits to be
+// taken by Run.
+func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
+	for {
+		req, asked := r.request(b)
+		if req == nil {
+			select {
+			case <-b.wake:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		limited, cancel := context.WithTimeout(ctx, r.src.opts.FetchMaxWait+fetchGrace)
+		resp, err := r.client.Broker(int(b.id)).Request(limited, req)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		var parts []part
+		if err == nil {
+			parts, err = r.response(resp.(*kmsg.FetchResponse), asked)
+			if err != nil {
+				r.fail(err)
+				return
+			}
+		} else {
+			r.lose(asked, fmt.Errorf("broker %d: %w", b.id, err))
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		select {
+		case r.parts <- parts:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// request makes the next fetch request to a broker; nil if it leads nothing. The split that comes first gets its data
+// even if the others fill the response, so each comes first in turn.
+func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
+	o := &r.src.opts
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var asked []*split
+	for i := range r.splits {
+		s := r.splits[(i+b.turn)%len(r.splits)]
+		if s.leader == b.id && !s.finished {
+			asked = append(asked, s)
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	b.turn++
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis = int32(o.FetchMaxWait.Milliseconds())
+	req.MinBytes = 1
+	req.MaxBytes = o.FetchMaxBytes
+	req.SessionEpoch = -1 // no fetch session: each request and response lists every split
+	if o.committedOnly() {
+		req.IsolationLevel = 1
+	}
+	place := map[string]int{}
+	for _, s := range asked {
+		i, ok := place[s.Topic]
+		if !ok {
+			i = len(req.Topics)
+			place[s.Topic] = i
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic, t.TopicID = s.Topic, s.TopicID
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.FetchOffset, p.CurrentLeaderEpoch, p.PartitionMaxBytes = s.Partition, s.position, s.leaderEpoch, o.PartitionMaxBytes
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
+	}
+	return req, asked
+}
+
+// response applies a fetch response. An error ends the reader.
+func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part, error) {
+	now := r.src.env.Now()
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+		if !mends(err) {
+			return nil, fmt.Errorf("fetch: %w", err)
+		}
+		r.lose(asked, err)
+		return nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var parts []part
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			s := pick(asked, t, p.Partition)
+			if s == nil {
+				continue
+			}
+			out, something, err := s.fetched(p, &r.src.opts, now)
+			switch _, corrupt := err.(*CorruptError); {
+			case corrupt:
+				return nil, err
+			case err != nil && !mends(err):
+				return nil, fmt.Errorf("topic %s partition %d: fetch: %w", s.Topic, s.Partition, err)
+			case err != nil:
+				s.failed(err)
+				r.wakeLeaders()
+			case something:
+				parts = append(parts, out)
+			}
+		}
+	}
+	return parts, nil
+}
+
+// pick finds the split that a partition of a response is about. From version 13 on a response names topics by ID only.
+func pick(asked []*split, t *kmsg.FetchResponseTopic, partition int32) *split {
+	for _, s := range asked {
+		if s.Partition == partition && (s.TopicID == t.TopicID && s.TopicID != [16]byte{} || t.Topic != "" && s.Topic == t.Topic) {
+			return s
+		}
+	}
+	return nil
+}
+
+// lose takes splits from their broker: where to fetch them is to be found out again.
+func (r *kafkaReader) lose(splits []*split, err error) {
+	r.mu.Lock()
+	for _, s := range splits {
+		s.failed(err)
+	}
+	r.mu.Unlock()
+	r.wakeLeaders()
+}
