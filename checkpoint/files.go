@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -64,15 +65,11 @@ func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.R
 	file := File{Size: size, Hash: Hash(sum.Sum(nil))}
 	file.Name = name(file.Hash)
 	err = f.retry(ctx, func(ctx context.Context) error {
-		if _, err := content.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
 		again := sha256.New()
 		err := f.store.Put(ctx, file.Name, &hashed{ReadSeeker: content, sum: again})
 		if errors.Is(err, fs.ErrExist) {
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
-			_, err = f.get(ctx, file, io.Discard)
-			return err
+			return f.get(ctx, file, io.Discard)
 		}
 		if err == nil && Hash(again.Sum(nil)) != file.Hash {
 			return fmt.Errorf("writing %s: the local file changed meanwhile: %w", file.Name, ErrCorrupt)
@@ -85,10 +82,7 @@ func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.R
 // hashed hashes what is read through it. Seeking to the start begins anew.
 type hashed struct {
 	io.ReadSeeker
-	sum interface {
-		io.Writer
-		Reset()
-	}
+	sum hash.Hash
 }
 
 func (h *hashed) Read(p []byte) (int, error) {
@@ -109,8 +103,7 @@ func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
 	var buf bytes.Buffer
 	err := f.retry(ctx, func(ctx context.Context) error {
 		buf.Reset()
-		_, err := f.get(ctx, file, &buf)
-		return err
+		return f.get(ctx, file, &buf)
 	})
 	return buf.Bytes(), err
 }
@@ -122,7 +115,7 @@ func (f *Files) Download(ctx context.Context, file File, path string) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.get(ctx, file, local)
+		err = f.get(ctx, file, local)
 		if closed := local.Close(); err == nil {
 			err = closed
 		}
@@ -133,30 +126,32 @@ func (f *Files) Download(ctx context.Context, file File, path string) error {
 // Verify reads a file and compares it with its hash.
 func (f *Files) Verify(ctx context.Context, file File) error {
 	return f.retry(ctx, func(ctx context.Context) error {
-		_, err := f.get(ctx, file, io.Discard)
-		return err
+		return f.get(ctx, file, io.Discard)
 	})
 }
 
-func (f *Files) get(ctx context.Context, file File, w io.Writer) (Hash, error) {
+// get copies a file to w and compares what came with the file's size and hash.
+func (f *Files) get(ctx context.Context, file File, w io.Writer) error {
 	sum := sha256.New()
-	counter := &counter{}
-	if err := f.store.Get(ctx, file.Name, io.MultiWriter(w, sum, counter)); err != nil {
-		return Hash{}, err
+	size := &counter{}
+	if err := f.store.Get(ctx, file.Name, io.MultiWriter(w, sum, size)); err != nil {
+		return err
 	}
-	hash := Hash(sum.Sum(nil))
-	switch {
-	case counter.n != file.Size:
-		return hash, fmt.Errorf("file %s in %s: %w: it has %d bytes instead of %d", file.Name, f.store, ErrCorrupt, counter.n, file.Size)
-	case hash != file.Hash:
-		return hash, fmt.Errorf("file %s in %s: %w: its SHA-256 is %s instead of %s", file.Name, f.store, ErrCorrupt, hash, file.Hash)
+	switch got := Hash(sum.Sum(nil)); {
+	case size.n != file.Size:
+		return fmt.Errorf("file %s in %s: %w: it has %d bytes instead of %d", file.Name, f.store, ErrCorrupt, size.n, file.Size)
+	case got != file.Hash:
+		return fmt.Errorf("file %s in %s: %w: its SHA-256 is %s instead of %s", file.Name, f.store, ErrCorrupt, got, file.Hash)
 	}
-	return hash, nil
+	return nil
 }
 
 type counter struct{ n int64 }
 
-func (c *counter) Write(p []byte) (int, error) { c.n += int64(len(p)); return len(p), nil }
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return len(p), nil
+}
 
 // retry repeats a call until it succeeds, fails for good, or the context ends; then the last error of the call is what
 // counts, not that of the context.

@@ -155,3 +155,29 @@ func memFiles(t *testing.T) *Files {
 	t.Cleanup(func() { s.Close() })
 	return NewFiles(s, nil)
 }
+
+func TestPointerPageNamesEveryField(t *testing.T) {
+	page, err := os.ReadFile("../docs/formats/pointer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[reflect.Type]bool{}
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("cbor"), ",")
+			if !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("%s.%s: the page does not name `%s`", typ.Name(), typ.Field(i).Name, name)
+			}
+			walk(typ.Field(i).Type)
+		}
+	}
+	walk(reflect.TypeFor[Pointer]())
+}

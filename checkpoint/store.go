@@ -18,7 +18,7 @@ import (
 // Every call ends at the context's deadline, or after a minute if it has none. It is safe for concurrent use. Most callers
 // want [Files], which adds hashes and patience.
 type Store interface {
-	// Put writes a file. When it returns nil the file survives a crash of the machine. A file is there whole or not at all.
+	// Put writes the whole of content, from its beginning. When it returns nil the file survives a crash of the machine. A file is there whole or not at all.
 	Put(ctx context.Context, name string, content io.ReadSeeker) error
 	// Get copies a file to w. After an error w has got a part of it.
 	Get(ctx context.Context, name string, w io.Writer) error

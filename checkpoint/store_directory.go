@@ -90,7 +90,10 @@ func (d *directory) put(ctx context.Context, path string, content io.ReadSeeker)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, contextReader{ctx, content})
+	_, err = content.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(f, contextReader{ctx, content})
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -27,7 +27,6 @@ type sumsJob struct {
 	kafka       []string // more lines of the Kafka options
 	checkpoint  []string // more lines of the checkpoint options
 	source      []string // more lines of the source
-	sink        []string // more lines of the sink
 	filter      string   // an expression that records must satisfy
 }
 
@@ -160,21 +159,43 @@ func (j *sumsJob) file(t *testing.T) string {
 	return path
 }
 
+// stepNames are the job's steps: another job of the same name has none of them.
+var stepNames = []string{"feed-in", "keep", "by-key", "running", "feed-out"}
+
 func (j *sumsJob) yaml() string {
 	filter := j.filter
 	if filter == "" {
-		filter = "true"
+		filter = "n > 0"
 	}
 	return fmt.Sprintf(`job: %s
 parallelism: %d
+
 kafka:
   brokers: [%s]
-%scheckpoint:
+%s
+source:
+  feed-in:
+    topics: [%s]
+    fields: {key: string, n: int, i: int}
+%s
+operators:
+  - name: keep
+    filter: %s
+  - name: by-key
+    key_by: key
+  - name: running
+    aggregate: {sum: sum(n)}
+
+sink:
+  feed-out:
+    topic: %s
+
+checkpoint:
   interval: %s
   storage: %s
   local_dir: %s
-%s`, j.name, j.parallelism, strings.Join(j.brokers, ", "), indent(2, j.kafka),
-		j.interval, filepath.Join(j.dir, "state"), filepath.Join(j.dir, "local"), indent(2, j.checkpoint)) + filter
+%s`, j.name, j.parallelism, strings.Join(j.brokers, ", "), indent(2, j.kafka), j.in, indent(4, j.source), filter, j.out,
+		j.interval, filepath.Join(j.dir, "state"), filepath.Join(j.dir, "local"), indent(2, j.checkpoint))
 }
 
 func indent(spaces int, lines []string) string {

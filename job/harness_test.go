@@ -2,7 +2,6 @@ package job_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -182,4 +181,21 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-var _ = binary.BigEndian
+func (c *cluster) produce(topic string, partition int32, key, value string) {
+	c.t.Helper()
+	r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(key), Value: []byte(value)}
+	if err := c.client.ProduceSync(context.Background(), r).FirstErr(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (r *running) wait() error {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(30 * time.Second):
+		r.t.Fatal("the job did not end")
+		return nil
+	}
+}

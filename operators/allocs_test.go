@@ -13,7 +13,7 @@ import (
 func allocs[In, Out any](t *testing.T, spec operators.Spec[In, Out], value In) float64 {
 	t.Helper()
 	ctx := &operators.Context{KeyGroups: stream.DefaultKeyGroups, Groups: stream.KeyGroupRange{Last: stream.DefaultKeyGroups - 1},
-		Store: &operatortest.Store{}, Watermark: stream.MinTime, Now: func() int64 { return 0 }, Late: func() {}}
+		Store: &operatortest.Store{}, Now: func() int64 { return 0 }, Late: func() {}}
 	op := spec.New()
 	if err := op.Open(ctx); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func CBOR[V any](version int) Codec[V] {
 }
 
 var (
-	cborEncoder = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano, TimeTag: cbor.EncTagRequired}.UserBufferEncMode())
+	cborEncoder = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano, TimeTag: cbor.EncTagRequired, InfConvert: cbor.InfConvertNone, NaNConvert: cbor.NaNConvertNone}.UserBufferEncMode())
 	cborDecoder = must(cbor.DecOptions{MaxArrayElements: 1 << 27, MaxMapPairs: 1 << 27}.DecMode())
 )
 

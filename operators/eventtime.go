@@ -44,8 +44,8 @@ type splitTime struct {
 	open, idle bool
 }
 
-func (o *eventTime[T]) Open(ctx *Context) error {
-	o.last = ctx.Watermark
+func (o *eventTime[T]) Open(*Context) error {
+	o.last = stream.MinTime
 	return nil
 }
 

@@ -76,14 +76,6 @@ func TestWatermarksGoOnAfterARestart(t *testing.T) {
 	if got, idle := r.Generator().Watermark(); got != 699 || idle {
 		t.Fatalf("watermark %d, idle %v after a restart", got, idle)
 	}
-	// A split that was idle then is not known to be now; the watermark stays where it was.
-	h.Generator().SetIdle(1, true)
-	w, _ = h.Generator().Watermark()
-	h.Watermark(w)
-	r = operatortest.Restore(t, spec, h.Snapshot())
-	if got, _ := r.Generator().Watermark(); got != 899 {
-		t.Fatalf("watermark %d after a restart, 899 before", got)
-	}
 }
 
 func TestEventTimeChangesACopyOfTheEvent(t *testing.T) {

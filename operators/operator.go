@@ -17,7 +17,8 @@ type Operator[In, Out any] interface {
 }
 
 // WatermarkHandler is an operator that acts when event time moves on. The engine forwards the watermark itself, after
-// the call. A watermark never goes back; [stream.MaxTime] is the end of the input.
+// the call. A watermark never goes back; [stream.MaxTime] is the end of the input. An operator that is restored is told the
+// watermark of the checkpoint before anything else, so that what was late then is late now; nothing is due at that call.
 type WatermarkHandler[Out any] interface {
 	OnWatermark(watermark int64, emit stream.Emit[Out]) error
 }
@@ -65,9 +66,6 @@ type Context struct {
 	// Groups is the subtask's share of the KeyGroups key groups.
 	Groups    stream.KeyGroupRange
 	KeyGroups int
-	// Watermark is the operator's watermark at the checkpoint that the attempt restored; [stream.MinTime] at a first start.
-	// An operator goes on from it, so that what was late before a restore is late after it.
-	Watermark int64
 	// Store holds what was restored or evicted; nil if the operator is not keyed.
 	Store StateStore
 	// Now is the engine's clock: milliseconds since the Unix epoch.

@@ -17,6 +17,9 @@ type ProcessContext struct {
 	clock     *Timers
 	timestamp int64
 	watermark int64
+	// reached is the event time up to which no timer of this call fires any more but with the next watermark: the
+	// watermark, or while timers fire, the time of the one that does.
+	reached int64
 }
 
 // Key is the current key. It may share a record's bytes: who keeps it for long clones it.
@@ -38,18 +41,40 @@ func (c *ProcessContext) Now() int64 { return c.ctx.Now() }
 
 // SetTimer sets an event-time timer of the current key: OnTimer is called when the watermark reaches ts; if it has
 // already, with the next watermark. A key has at most one such timer for each ts. At the end of the input all timers
-// fire, also those set meanwhile, so a timer that sets itself again must stop when Watermark is [stream.MaxTime].
-func (c *ProcessContext) SetTimer(ts int64) error { return c.events.Add(ts, 0) }
+// fire, also those for later times that are set meanwhile: a timer that sets the next one must stop when Watermark is
+// [stream.MaxTime].
+func (c *ProcessContext) SetTimer(ts int64) error {
+	if ts <= c.reached && c.watermark == stream.MaxTime {
+		return nil // there is no next watermark
+	}
+	return c.events.Add(c.due(ts), ts)
+}
 
 // DeleteTimer takes an event-time timer of the current key back. It may not exist.
-func (c *ProcessContext) DeleteTimer(ts int64) error { return c.events.Delete(ts, 0) }
+func (c *ProcessContext) DeleteTimer(ts int64) error {
+	if due := c.due(ts); due != ts {
+		if err := c.events.Delete(due, ts); err != nil {
+			return err
+		}
+	}
+	return c.events.Delete(ts, ts)
+}
+
+// due is when an event-time timer fires that is set to ts now: one in the past is not due before the watermark moves on,
+// so that a restart, which tells the operator the same watermark again, does not fire it.
+func (c *ProcessContext) due(ts int64) int64 {
+	if ts <= c.reached {
+		return addTime(c.watermark, 1)
+	}
+	return ts
+}
 
 // SetClockTimer sets a processing-time timer of the current key: OnTimer is called when the clock has reached ts. It does
 // not fire because the input ends. A key has at most one such timer for each ts.
-func (c *ProcessContext) SetClockTimer(ts int64) error { return c.clock.Add(ts, 0) }
+func (c *ProcessContext) SetClockTimer(ts int64) error { return c.clock.Add(ts, ts) }
 
 // DeleteClockTimer takes a processing-time timer of the current key back. It may not exist.
-func (c *ProcessContext) DeleteClockTimer(ts int64) error { return c.clock.Delete(ts, 0) }
+func (c *ProcessContext) DeleteClockTimer(ts int64) error { return c.clock.Delete(ts, ts) }
 
 // timed is what [Process] and [Connect] share: the context, the timers, and the emit function that makes events of
 // values.
@@ -62,7 +87,7 @@ type timed[Out any] struct {
 }
 
 func (o *timed[Out]) open(ctx *Context) (err error) {
-	o.c = ProcessContext{ctx: ctx, watermark: ctx.Watermark}
+	o.c = ProcessContext{ctx: ctx, watermark: stream.MinTime, reached: stream.MinTime}
 	o.emit = func(v Out) error {
 		o.out.Value, o.out.Timestamp = v, o.c.timestamp
 		return o.next(&o.out)
@@ -87,7 +112,9 @@ func (o *timed[Out]) OnWatermark(watermark int64, emit stream.Emit[Out]) error {
 		return nil
 	}
 	o.c.watermark = watermark
-	return o.fire(o.c.events, false, watermark, emit)
+	err := o.fire(o.c.events, false, watermark, emit)
+	o.c.reached = watermark
+	return err
 }
 
 // NextClock implements [ClockHandler].
@@ -101,9 +128,12 @@ func (o *timed[Out]) OnClock(now int64, emit stream.Emit[Out]) error {
 func (o *timed[Out]) fire(timers *Timers, clock bool, upTo int64, emit stream.Emit[Out]) error {
 	o.next = emit
 	for {
-		group, key, ts, _, ok := timers.Pop(upTo)
+		group, key, due, ts, ok := timers.Pop(upTo)
 		if !ok {
 			return nil
+		}
+		if !clock {
+			o.c.reached = due
 		}
 		o.c.ctx.SetKey(group, key)
 		o.c.timestamp = ts

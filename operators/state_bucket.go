@@ -16,17 +16,12 @@ type bucket struct {
 	live   int    // entries with a value
 	weight int64  // bytes of keys and namespaces in memory
 	cells  int
-	// partial: entries were deleted and forgotten, so what is not in the bucket may still be in the store.
-	partial bool
 }
 
-// newCell makes the cell of an entry that the bucket does not have.
+// newCell makes the cell of an entry that the bucket does not have. If the store has it all the same, then a delta has its
+// deletion.
 func newCell[V any](full string, nsLen int, b *bucket) *cell[V] {
-	st := stAbsent
-	if b.partial {
-		st = stUnknown
-	}
-	return &cell[V]{full: full, nsLen: uint16(nsLen), group: b.group, st: [2]uint8{st, st}}
+	return &cell[V]{full: full, nsLen: uint16(nsLen), group: b.group}
 }
 
 // loadCell makes the cell of an entry of the store and counts it, for a bucket that is being loaded.
@@ -136,7 +131,7 @@ func (t *buckets[V, B]) sweep() {
 		switch {
 		case base.live > 0 || base.flags&flagGone != 0:
 			base.flags &^= flagQueued
-		case base.epoch > t.applied || b == t.cur:
+		case base.epoch > t.applied:
 			continue
 		default:
 			t.forget(b)
@@ -154,6 +149,9 @@ func (t *buckets[V, B]) forget(b *B) {
 	t.live -= base.live
 	t.kept -= base.weight
 	t.cells -= base.cells
+	if b == t.cur {
+		t.cur, t.curBase = nil, nil
+	}
 }
 
 // Freeze implements [Table].
@@ -174,7 +172,6 @@ func (t *buckets[V, B]) Evict(bytes int64) {
 		return
 	}
 	t.advance()
-	t.cur, t.curBase = nil, nil
 	for range 2 {
 		for _, b := range t.m {
 			base := t.base(b)

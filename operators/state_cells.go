@@ -164,7 +164,6 @@ func (t *cells[V]) forget(c *cell[V]) {
 // Freeze implements [Table].
 func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 	f := t.journal.Freeze(checkpoint)
-	t.missed = false // bases may have been made since
 	if f != nil {
 		t.unborn.todo = t.unborn.len()
 	}
@@ -183,7 +182,7 @@ func (t *cells[V]) Evict(bytes int64) {
 		return
 	}
 	t.advance()
-	t.cur, t.missed = nil, false
+	t.missed = false
 	for range 2 {
 		for _, c := range t.m {
 			if c.epoch > t.applied {

@@ -46,7 +46,6 @@ func (t *List[V]) loadElem(b *listBucket[V], space, value []byte) error {
 func (t *List[V]) trimElems(b *listBucket[V]) {
 	for _, c := range b.elems[b.live:] {
 		t.grow(&b.bucket, -1, len(c.full))
-		b.partial = true
 	}
 	clear(b.elems[b.live:])
 	b.elems = b.elems[:b.live]

@@ -57,7 +57,6 @@ func (t *MapState[MK, V]) trimEntries(b *mapBucket[MK, V]) {
 	for _, mk := range b.dead {
 		if c := b.entries[mk]; c != nil && c.state() != stLive {
 			delete(b.entries, mk)
-			b.partial = true
 			t.grow(&b.bucket, -1, len(c.full))
 		}
 	}
@@ -103,7 +102,7 @@ func (t *MapState[MK, V]) Put(mk MK, v V) error {
 	return nil
 }
 
-// add makes the cell of a new entry. A bucket that has forgotten deleted ones cannot tell whether the store has it.
+// add makes the cell of a new entry.
 func (t *MapState[MK, V]) add(b *mapBucket[MK, V], mk MK) (c *cell[V], err error) {
 	if mk != mk {
 		return nil, fmt.Errorf("state %q: key %q: the map key %v does not equal itself", t.desc.Name, b.key, mk)

@@ -354,7 +354,9 @@ func (r *modelRun) step() {
 }
 
 // timerName sorts as timers do.
-func timerName(ts int64, key string, ns int64) string { return fmt.Sprintf("%02d %-4s %02d", ts, key, ns+50) }
+func timerName(ts int64, key string, ns int64) string {
+	return fmt.Sprintf("%02d %-4s %02d", ts, key, ns+50)
+}
 
 func (r *modelRun) pop(upTo int64) {
 	names := slices.Sorted(maps.Keys(r.now.timers))
@@ -384,9 +386,11 @@ func (r *modelRun) same(err error, what, got string, ok bool, want string, exist
 	}
 }
 
+const modelSeeds = uint64(40)
+
 // Whatever is frozen, encoded late, written to the store, evicted and restored in between: tables answer as maps do.
 func TestTablesAnswerAsPlainMapsDo(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range modelSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &modelRun{
 				t: t, rnd: rand.New(rand.NewPCG(seed, 1)), store: &modelStore{entries: map[string]string{}},

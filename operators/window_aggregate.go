@@ -39,7 +39,7 @@ type windowBase[In, Acc, Out any] struct {
 
 func (o *windowBase[In, Acc, Out]) open(ctx *Context) {
 	o.ctx = ctx
-	o.watermark = ctx.Watermark
+	o.watermark = stream.MinTime
 	o.lateOut = sideOutput(ctx, o.late)
 }
 

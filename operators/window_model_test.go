@@ -95,7 +95,7 @@ func TestWindowsDoAsThePlainModel(t *testing.T) {
 		"session":  {operators.Session(10 * ms), model{size: 10, session: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(100) {
+			for seed := range uint64(50) {
 				rnd := rand.New(rand.NewPCG(seed, 0))
 				lateness := rnd.Int64N(3) * 15
 				m := c.model

@@ -91,8 +91,14 @@ func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, er
 	return base, nil
 }
 
-// fill writes the deltas to Pebble and links its tables into dir.
-func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) error {
+// fill writes the deltas to Pebble and links its tables into dir. Where Pebble panics because a directory cannot be
+// synced, that is an error of the disk like any other.
+func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("pebble: %v", p)
+		}
+	}()
 	all, err := lastChanges(reprsOf(deltas))
 	if err != nil {
 		return err

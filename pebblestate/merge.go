@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -31,7 +32,15 @@ func (c *changes) at(i int) change {
 // delta to the oldest and takes a key where it meets it first, so that only what remains is sorted.
 func lastChanges(reprs [][]byte) (*changes, error) {
 	c := &changes{reprs: reprs}
-	table := newRefTable(c)
+	most := 0
+	for _, repr := range reprs {
+		r, err := readDelta(repr)
+		if err != nil {
+			return nil, err
+		}
+		most = max(most, int(min(r.left, uint32(len(repr)))))
+	}
+	table := newRefTable(c, most)
 	for d := len(reprs) - 1; d >= 0; d-- {
 		if len(reprs[d]) > math.MaxUint32 {
 			return nil, fmt.Errorf("a delta of %d bytes is too large", len(reprs[d]))
@@ -103,39 +112,56 @@ func (c *changes) search(key []byte) int {
 	return lo
 }
 
-// refTable finds the changes that have been taken, by key: open addressing over the refs.
+// refTable finds the changes that have been taken, by key: open addressing over the refs, with the upper half of the hash
+// in the upper half of a slot and 1 + the index of a ref in the lower.
 type refTable struct {
 	c     *changes
-	slots []uint32 // 1 + index of a ref
+	slots []uint64
 }
 
-func newRefTable(c *changes) *refTable { return &refTable{c: c, slots: make([]uint32, 1024)} }
+// newRefTable makes a table for about n keys.
+func newRefTable(c *changes, n int) *refTable {
+	return &refTable{c: c, slots: make([]uint64, 1<<bits.Len(uint(2*n+1000)))}
+}
 
 // add takes a change unless a newer delta has one of the same key; inside one delta the later one counts.
 func (t *refTable) add(key []byte, r ref) {
-	slot := t.find(key)
-	if i := *slot; i != 0 {
-		if old := &t.c.refs[i-1]; old.delta == r.delta {
+	const upper = math.MaxUint32 << 32
+	hash := xxhash.Sum64(key)
+	mask := uint64(len(t.slots) - 1)
+	h := hash & mask
+	for ; t.slots[h] != 0; h = (h + 1) & mask {
+		if t.slots[h]&upper != hash&upper {
+			continue
+		}
+		i := uint32(t.slots[h]) - 1
+		if !bytes.Equal(t.c.at(int(i)).key, key) {
+			continue
+		}
+		if old := &t.c.refs[i]; old.delta == r.delta {
 			*old = r
 		}
 		return
 	}
 	t.c.refs = append(t.c.refs, r)
-	*slot = uint32(len(t.c.refs))
+	t.slots[h] = hash&upper | uint64(len(t.c.refs))
 	if 2*len(t.c.refs) > len(t.slots) {
-		t.slots = make([]uint32, 2*len(t.slots))
-		for i := range t.c.refs {
-			*t.find(t.c.at(i).key) = uint32(i + 1)
-		}
+		t.grow()
 	}
 }
 
-func (t *refTable) find(key []byte) *uint32 {
+func (t *refTable) grow() {
+	old := t.slots
+	t.slots = make([]uint64, 2*len(old))
 	mask := uint64(len(t.slots) - 1)
-	for h := xxhash.Sum64(key) & mask; ; h = (h + 1) & mask {
-		i := t.slots[h]
-		if i == 0 || bytes.Equal(t.c.at(int(i-1)).key, key) {
-			return &t.slots[h]
+	for _, s := range old {
+		if s == 0 {
+			continue
 		}
+		h := xxhash.Sum64(t.c.at(int(uint32(s)-1)).key) & mask
+		for t.slots[h] != 0 {
+			h = (h + 1) & mask
+		}
+		t.slots[h] = s
 	}
 }

@@ -102,8 +102,11 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// testTime is the timestamp of records: a real broker deletes what is older than its retention, in the middle of a test.
+var testTime = time.Now().UnixMilli()
+
 func record(key, value string) *stream.Record {
-	return &stream.Record{Key: []byte(key), Value: []byte(value), Timestamp: 1_700_000_000_000}
+	return &stream.Record{Key: []byte(key), Value: []byte(value), Timestamp: testTime}
 }
 
 // committed reads what a read_committed reader sees of a topic now, ordered by partition and offset.

@@ -112,8 +112,18 @@ func TestOnARealBroker(t *testing.T) {
 		t.Errorf("the first attempt goes on: %v", err)
 	}
 	must(t, complete(ctx, second, rounds+1))
-	if got := len(committed(t, cl, job)); got != committedRecords {
-		t.Errorf("%d records are visible, want %d", got, committedRecords)
+	seen := map[string]int{}
+	for _, r := range committed(t, cl, job) {
+		seen[string(r.Value)]++
+	}
+	for i := range committedRecords {
+		if n := seen[fmt.Sprint(i)]; n != 1 {
+			t.Errorf("record %d of %d is visible %d times", i, committedRecords, n)
+		}
+	}
+	if len(seen) != committedRecords {
+		t.Errorf("%d records are visible, want %d; stable %v, ends %v", len(seen), committedRecords,
+			stableOffsets(t, cl, job, kgo.ReadCommitted()), stableOffsets(t, cl, job, kgo.ReadUncommitted()))
 	}
 	pointers, err := log.List(ctx, 100)
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -225,10 +226,10 @@ func (s *sender) handle(resp *kmsg.ProduceResponse, err error) {
 
 func answerOf(p *kmsg.ProduceResponseTopicPartition) error {
 	err := kerr.ErrorForCode(p.ErrorCode)
-	if err != nil && p.ErrorMessage != nil && *p.ErrorMessage != "" {
-		return fmt.Errorf("%w (%s)", err, *p.ErrorMessage)
+	if err == nil || p.ErrorMessage == nil || *p.ErrorMessage == "" || strings.Contains(err.Error(), *p.ErrorMessage) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w (%s)", err, *p.ErrorMessage)
 }
 
 // settle decides what the answer for a partition's head means: acknowledged, to be tried again, or the end of the attempt.
@@ -251,6 +252,9 @@ func (t *KafkaTransactions) settle(p *partition, offset int64, err error) {
 		return
 	}
 	if verdict != giveUp {
+		if errors.Is(err, context.DeadlineExceeded) && p.last != nil {
+			err = p.last
+		}
 		err = fmt.Errorf("not acknowledged within %s: %w", t.config.RequestTimeout, err)
 	}
 	t.failLocked(t.writeError(p, err))

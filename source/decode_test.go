@@ -44,6 +44,8 @@ func stored(t testing.TB, codec kgo.CompressionCodec, sizes ...int) *kmsg.FetchR
 	return &resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
 }
 
+var codecs = kgo.DefaultDecompressor()
+
 // decode runs a stored partition through a split and the unpacker.
 func decode(p *kmsg.FetchResponseTopicPartition, from, stop int64) ([]stream.Record, error) {
 	o := KafkaOptions{Topics: []string{"in"}}
@@ -54,7 +56,7 @@ func decode(p *kmsg.FetchResponseTopicPartition, from, stop int64) ([]stream.Rec
 		return nil, err
 	}
 	var recs []stream.Record
-	u := &unpacker{max: 7, committed: true, codecs: kgo.DefaultDecompressor(), emit: func(b Batch) error {
+	u := &unpacker{max: 7, committed: true, codecs: codecs, emit: func(b Batch) error {
 		recs = append(recs, b.Records...)
 		return nil
 	}}

@@ -139,14 +139,31 @@ func (c *Config) reason(err error) string {
 	case strings.Contains(err.Error(), "tls alert record"):
 		return "speaks TLS on this port, and tls is not enabled here"
 	case errors.As(err, &firstEOF), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		if c.SASL.Mechanism == "" || !c.TLS.Enabled {
-			return "closed the connection at once: does this port want TLS or SASL that is not configured here?"
-		}
-		return "closed the connection at once: are TLS and SASL what this port wants?"
+		return "closed the connection: " + c.closedHint(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
+		if c.TLS.Enabled {
+			return "no answer in time: is the address right, does the port speak TLS, or is a firewall between?"
+		}
 		return "no answer in time: is the address right, or is a firewall between?"
 	}
 	return oneLine(err)
+}
+
+// closedHint guesses why a broker closed a new connection: brokers do so without a word if the other side does not speak
+// what the port expects.
+func (c *Config) closedHint(err error) string {
+	handshake := strings.Contains(err.Error(), "immediately after a dial")
+	switch {
+	case c.TLS.Enabled && handshake:
+		return "does this port speak TLS? tls is enabled here"
+	case !c.TLS.Enabled && strings.Contains(err.Error(), "api versions"):
+		return "does this port want TLS? tls is not enabled here"
+	case c.SASL.Mechanism != "":
+		return "did it refuse the user name or password?"
+	case !c.TLS.Enabled:
+		return "does this port want TLS or SASL that is not configured here?"
+	}
+	return "does this port want SASL that is not configured here?"
 }
 
 func lastPart(err error, after string) string {

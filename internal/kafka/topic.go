@@ -139,19 +139,21 @@ func (c *Cluster) WaitTopic(ctx context.Context, name string) (Topic, error) {
 	ctx, cancel := WithDeadline(ctx, callTimeout)
 	defer cancel()
 	var backoff Backoff
+	var last error // not the deadline's
 	for {
 		topic, err := c.Topic(ctx, name)
-		if err == nil && topic.HasLeaders() {
+		switch {
+		case err == nil && topic.HasLeaders():
 			return topic, nil
-		}
-		if err != nil && !errors.Is(err, ErrNoTopic) && !IsRetriable(err) {
+		case err == nil:
+			last = &TopicError{name, errors.New("not every partition has a leader")}
+		case !errors.Is(err, ErrNoTopic) && !IsRetriable(err):
 			return Topic{}, err
+		case last == nil || ctx.Err() == nil:
+			last = err
 		}
 		if !backoff.Wait(ctx) {
-			if err == nil {
-				err = errors.New("no leader for every partition yet")
-			}
-			return Topic{}, &TopicError{name, err}
+			return Topic{}, last
 		}
 	}
 }

@@ -42,6 +42,7 @@ type attempt struct {
 	files  *checkpoint.Files
 	// savepointFiles are those of the savepoint that the attempt begins from.
 	savepointFiles *checkpoint.Files
+	savepoint      *checkpoint.Manifest
 	backend        *pebblestate.Backend
 	sources        map[*Node]source.Source
 	// elsewhere are the sources on another cluster than the sinks'.
@@ -134,7 +135,7 @@ func (a *attempt) buildReader(t *task, c *chain, index int) error {
 	}
 	var err error
 	if s.reader, err = a.sources[n].Reader(index, t.parallelism, s.splits); err != nil {
-		return locate("source", n.Name, err)
+		return err
 	}
 	m := c.stages[0].metrics
 	bad := &badRecords{policy: n.Source.BadRecord.Policy, step: n.Name, count: func() { m.BadRecords.Add(1) }}
@@ -195,7 +196,7 @@ func (a *attempt) run() error {
 		}
 	})
 	for _, r := range a.readers {
-		a.group.Go(func() error { return locate("source", r.node.Name, r.reader.Run(a.ctx, r.events)) })
+		a.group.Go(func() error { return r.reader.Run(a.ctx, r.events) }) // its errors name the source
 		a.group.Go(func() error { return locate("source", r.node.Name, r.run(a.ctx)) })
 	}
 	for _, o := range a.operators {

@@ -37,14 +37,14 @@ func (a *attempt) request(ctx context.Context) (checkpoint.Request, *checkpoint.
 		if err != nil {
 			return r, nil, fmt.Errorf("savepoint: %w (%w)", err, errPermanent)
 		}
+		a.savepoint = m
 		r = checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}
-		if s.Again {
-			r.Again = a.job.id
-		}
-		return r, m.Pointer, nil
 	}
 	if s.Again && r.Kind != checkpoint.RequestNone {
 		r.Again = a.job.id
+	}
+	if a.savepoint != nil {
+		return r, a.savepoint.Pointer, nil
 	}
 	return r, nil, nil
 }

@@ -242,7 +242,7 @@ func (a *attempt) restore(ctx context.Context, res *checkpoint.Resolution) error
 			continue
 		}
 		if err := a.openSource(ctx, n, res.Pointer); err != nil {
-			return locate("source", n.Name, err)
+			return err
 		}
 	}
 	return a.openState(ctx, res)

@@ -41,7 +41,7 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 			return err
 		}
 		if res.Kind == checkpoint.ResolvedSavepoint {
-			if err := a.adopt(ctx, from, files, &restore); err != nil {
+			if err := a.adopt(ctx, &restore); err != nil {
 				return err
 			}
 		} else {
@@ -157,36 +157,23 @@ func (a *attempt) keep(p *checkpoint.Pointer) {
 // adopt copies the state of a savepoint into the job's own storage, so that the job does not depend on what the user does
 // with the savepoint. Checkpoint IDs of another lineage mean nothing in this one: what is restored counts as changed by
 // the attempt's own first checkpoint.
-func (a *attempt) adopt(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files, r *pebblestate.Restore) error {
+func (a *attempt) adopt(ctx context.Context, r *pebblestate.Restore) error {
+	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, a.savepoint, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	id := a.last.Checkpoint
 	r.Checkpoint = id
 	for i := range r.Deltas {
-		r.Deltas[i].Checkpoint = id
-		file, err := a.files.UploadBytes(ctx, a.fileName("delta"), r.Deltas[i].Repr)
-		if err != nil {
-			return err
-		}
-		a.last.Deltas = append(a.last.Deltas, checkpoint.Delta{
-			First: id, Checkpoint: id, Size: file.Size, Hash: file.Hash, File: &file, Offset: -1,
-		})
+		r.Deltas[i].First, r.Deltas[i].Checkpoint = id, id
 	}
-	if p.Base == nil {
-		return nil
+	for i := range own.Deltas {
+		own.Deltas[i].First, own.Deltas[i].Checkpoint = id, id
 	}
-	b := &checkpoint.Base{Checkpoint: id}
-	for _, f := range p.Base.Files {
-		content, err := files.ReadVerified(ctx, f)
-		if err != nil {
-			return fmt.Errorf("restore: %w", err)
-		}
-		own, err := a.files.UploadBytes(ctx, a.fileName("base"), content)
-		if err != nil {
-			return err
-		}
-		own.Local = f.Local
-		b.Files = append(b.Files, own)
+	if own.Base != nil {
+		own.Base.Checkpoint = id
 	}
-	a.last.Base = b
+	a.last.Base, a.last.Deltas = own.Base, own.Deltas
 	return nil
 }
 

@@ -45,6 +45,9 @@ func (s *sourceSubtask) run(ctx context.Context) error {
 	if err := s.chain.resume(); err != nil {
 		return err
 	}
+	if err := s.generate(); err != nil { // without a split the subtask is idle, and says so at once
+		return err
+	}
 	for {
 		select {
 		case ev := <-s.events:

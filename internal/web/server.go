@@ -20,14 +20,18 @@ type Job interface {
 	Status() runtime.Status
 	Metrics() *runtime.Metrics
 	Config() *runtime.Config
+	Savepoint(ctx context.Context, dir string) error
+	Stop()
+}
+
+// Positions is what a job that runs also tells: where it stands in its input and in its transactions.
+type Positions interface {
 	// EachSplit tells of every partition that is read: the next offset, and the end of its log, -1 if unknown.
 	EachSplit(fn func(source, topic string, partition int32, offset, end int64))
 	// OldestTransaction is when the oldest open transaction with records began, in milliseconds since the Unix epoch; 0 if none.
 	OldestTransaction() int64
 	// EachDiscovery tells when each source last looked for new partitions, in milliseconds since the Unix epoch.
 	EachDiscovery(fn func(source string, at int64))
-	Savepoint(ctx context.Context, dir string) error
-	Stop()
 }
 
 // ListenError says that an address cannot be listened on.

@@ -58,7 +58,7 @@ func (p *program) load(c *cli.Context) (*loaded, error) {
 		}
 		return &loaded{p.graph, o}, nil
 	}
-	l, err := yamljob.Load(c.Args().First(), c.StringSlice("set"))
+	l, err := yamljob.Load(c.Args().First(), yamljob.LoadOptions{Set: c.StringSlice("set")})
 	if err != nil {
 		return nil, &invalid{err}
 	}

@@ -50,7 +50,6 @@ func newCore(t TB, snap *Snapshot, c config) *core {
 			Parallelism: c.parallelism,
 			Groups:      stream.RangeOf(i, c.parallelism, stream.DefaultKeyGroups),
 			KeyGroups:   stream.DefaultKeyGroups,
-			Watermark:   h.watermark,
 			Store:       h.store,
 			Now:         func() int64 { return h.now },
 			Logger:      slog.New(slog.DiscardHandler),
@@ -75,6 +74,9 @@ func attach[Out any](h *core, op any, emit stream.Emit[Out], snap *Snapshot) {
 	nextClock, onClock := func() int64 { return stream.MaxTime }, func(int64) error { return nil }
 	if o, ok := op.(operators.ClockHandler[Out]); ok {
 		nextClock, onClock = o.NextClock, func(now int64) error { return o.OnClock(now, emit) }
+	}
+	if snap != nil && snap.Watermark != stream.MinTime {
+		h.must("restore", onWatermark(snap.Watermark))
 	}
 	h.onWatermark = append(h.onWatermark, onWatermark)
 	h.nextClock, h.onClock = append(h.nextClock, nextClock), append(h.onClock, onClock)

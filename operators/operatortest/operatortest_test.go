@@ -146,3 +146,42 @@ func TestTimersFireInOrder(t *testing.T) {
 		t.Fatal(s)
 	}
 }
+
+// A timer may set the next one: that fires with the same watermark if its time has come, and a timer that sets itself to
+// a time that has passed waits for the next watermark instead of going round for ever.
+func TestATimerThatSetsATimer(t *testing.T) {
+	h := operatortest.New(t, operators.Process(func() operators.Processor[int64, int64] { return ticker{} }))
+	h.Process("k", 10, 10)
+	h.Watermark(35)
+	if got := fmt.Sprint(h.Values()); got != "[10 20 30]" {
+		t.Fatal(got)
+	}
+	h.Watermark(100)
+	if got := fmt.Sprint(h.Values()); got != "[40 50]" {
+		t.Fatal(got)
+	}
+	h.Watermark(101)
+	if got := fmt.Sprint(h.Values()); got != "[50]" {
+		t.Fatal(got)
+	}
+	h.Watermark(stream.MaxTime)
+	if got := fmt.Sprint(h.Values()); got != "[50]" || h.Entries() != 0 {
+		t.Fatal(got)
+	}
+}
+
+// ticker ticks every 10 ms up to 50, and then at 50 again and again.
+type ticker struct{}
+
+func (ticker) Open(*operators.Context) error { return nil }
+
+func (ticker) Process(c *operators.ProcessContext, ev *stream.Event[int64], _ func(int64) error) error {
+	return c.SetTimer(ev.Value)
+}
+
+func (ticker) OnTimer(c *operators.ProcessContext, t operators.Timer, emit func(int64) error) error {
+	if err := c.SetTimer(min(t.Time+10, 50)); err != nil {
+		return err
+	}
+	return emit(t.Time)
+}

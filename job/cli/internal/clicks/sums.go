@@ -9,9 +9,9 @@ import (
 
 // Result is one record of the output: a user's clicks so far and what they were worth.
 type Result struct {
-	User   string `json:"user"`
-	Clicks int64  `json:"clicks"`
-	Cents  int64  `json:"cents"`
+	User   string  `json:"user"`
+	Clicks int64   `json:"clicks"`
+	Total  float64 `json:"total"`
 }
 
 // ParseResult reads a record of the output.
@@ -25,29 +25,26 @@ func ParseResult(value []byte) (Result, error) {
 
 // Sums is what the example must write: for each user one result a click, in order.
 type Sums struct {
-	cents map[string][]int64 // after the n-th click
-	total int64
+	totals map[string][]float64 // after the n-th click
+	count  int64
 }
 
 // Add takes one event into account.
 func (s *Sums) Add(e Event) {
-	if e.Action != "click" {
-		return
+	if s.totals == nil {
+		s.totals = map[string][]float64{}
 	}
-	if s.cents == nil {
-		s.cents = map[string][]int64{}
-	}
-	all := s.cents[e.User]
-	var last int64
+	all := s.totals[e.User]
+	var last float64
 	if len(all) > 0 {
 		last = all[len(all)-1]
 	}
-	s.cents[e.User] = append(all, last+e.Cents)
-	s.total++
+	s.totals[e.User] = append(all, last+e.Amount)
+	s.count++
 }
 
-// Total is the number of results.
-func (s *Sums) Total() int64 { return s.total }
+// Count is the number of results.
+func (s *Sums) Count() int64 { return s.count }
 
 // Difference is how an output differs from what it must be.
 type Difference struct {
@@ -68,19 +65,19 @@ func (d *Difference) example(format string, args ...any) {
 // Compare compares what was read, for each user in the order in which it was read, with what must be there.
 func (s *Sums) Compare(got map[string][]Result) Difference {
 	var d Difference
-	for _, user := range slices.Sorted(maps.Keys(s.cents)) {
-		d.user(user, s.cents[user], got[user])
+	for _, user := range slices.Sorted(maps.Keys(s.totals)) {
+		d.user(user, s.totals[user], got[user])
 	}
 	for _, user := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := s.cents[user]; !ok {
+		if _, ok := s.totals[user]; !ok {
 			d.Wrong += int64(len(got[user]))
-			d.example("user %s: %d results, but never clicked", user, len(got[user]))
+			d.example("user %s: %d results, but has no events", user, len(got[user]))
 		}
 	}
 	return d
 }
 
-func (d *Difference) user(user string, want []int64, got []Result) {
+func (d *Difference) user(user string, want []float64, got []Result) {
 	seen := make([]bool, len(want))
 	var last int64
 	for _, r := range got {
@@ -93,9 +90,9 @@ func (d *Difference) user(user string, want []int64, got []Result) {
 			d.Doubled++
 			d.example("user %s: click %d comes again", user, n)
 			continue
-		case r.Cents != want[n-1]:
+		case r.Total != want[n-1]:
 			d.Wrong++
-			d.example("user %s: after click %d the sum is %d, not %d", user, n, r.Cents, want[n-1])
+			d.example("user %s: after click %d the sum is %v, not %v", user, n, r.Total, want[n-1])
 		}
 		seen[r.Clicks-1] = true
 		if r.Clicks < last {

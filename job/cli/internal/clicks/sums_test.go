@@ -4,11 +4,10 @@ import "testing"
 
 func TestCompareNamesEachKindOfDifference(t *testing.T) {
 	var want Sums
-	for _, cents := range []int64{5, 7, 1} {
-		want.Add(Event{User: "a", Action: "click", Cents: cents})
+	for _, amount := range []float64{5, 7, 1} {
+		want.Add(Event{User: "a", Amount: amount})
 	}
-	want.Add(Event{User: "a", Action: "view"})
-	r := func(clicks, cents int64) Result { return Result{User: "a", Clicks: clicks, Cents: cents} }
+	r := func(clicks int64, total float64) Result { return Result{User: "a", Clicks: clicks, Total: total} }
 	for _, c := range []struct {
 		name string
 		got  map[string][]Result
@@ -36,16 +35,18 @@ func TestCompareNamesEachKindOfDifference(t *testing.T) {
 
 func TestSourceMakesTheSameEventsAgain(t *testing.T) {
 	a, b := Source{Seed: 7, Users: 100}, Source{Seed: 7, Users: 100}
-	clicks := 0
+	users := map[string]int{}
 	for i := range int64(1000) {
-		if a.At(i) != b.At(i) {
+		e := a.At(i)
+		if e != b.At(i) {
 			t.Fatalf("event %d differs", i)
 		}
-		if a.At(i).Action == "click" {
-			clicks++
+		if e.Amount*4 != float64(int64(e.Amount*4)) || e.Amount <= 0 {
+			t.Errorf("event %d: amount %v is not a multiple of 0.25", i, e.Amount)
 		}
+		users[e.User]++
 	}
-	if clicks < 600 || clicks > 800 {
-		t.Errorf("%d of 1000 events are clicks, want about 700", clicks)
+	if len(users) < 50 {
+		t.Errorf("%d users, want nearly 100", len(users))
 	}
 }

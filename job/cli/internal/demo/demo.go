@@ -126,7 +126,7 @@ func (s *show) perform(ctx context.Context) error {
 	for i := range s.Events {
 		s.want.Add(s.source.At(i))
 	}
-	fmt.Fprintf(s.Out, "%s events of %d users go to topic %s; %s counts clicks and adds up cents, for each user.\n"+
+	fmt.Fprintf(s.Out, "%s events of %d users go to topic %s; %s counts them and adds up their amounts, for each user.\n"+
 		"Its process is killed with SIGKILL %d times at random moments (seed %d).\n\n",
 		thousands(s.Events), users, clicks.In, "examples/clicks.yaml", s.Kills, s.Seed)
 	s.state.update(func(st *numbers) { st.events, st.doing = s.Events, "starting" })
@@ -259,7 +259,7 @@ func (s *show) lastWords() error {
 func (s *show) drain(ctx context.Context) error {
 	for {
 		seen, _ := s.reader.progress()
-		if seen >= s.want.Total() {
+		if seen >= s.want.Count() {
 			break
 		}
 		if err := s.moreThan(ctx, seen); err != nil {

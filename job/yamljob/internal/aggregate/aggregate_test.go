@@ -80,11 +80,11 @@ func add(t testing.TB, p *Plan, acc Acc, rows ...*row.Row) Acc {
 
 var everything = []string{"count()", "count(i)", "sum(i)", "sum(f)", "avg(i)", "avg(f)", "min(i)", "max(i)", "min(f)", "max(f)", "min(s)",
 	"max(s)", "min(ts)", "max(ts)", "first(i)", "last(i)", "first(s)", "last(s)", "first(b)", "last(b)", "first(js)", "last(js)",
-	"count_distinct(i)", "count_distinct(s)", "count_distinct(f)"}
+	"count_distinct(i)", "count_distinct(s)", "count_distinct(f)", "count_if(i > 3)"}
 
 func TestAggregates(t *testing.T) {
 	p := plan(t, everything...)
-	nothing := "0 0" + strings.Repeat(" null", 20) + " 0 0 0"
+	nothing := "0 0" + strings.Repeat(" null", 20) + " 0 0 0 0"
 	if got := results(p, Acc{}); got != nothing {
 		t.Errorf("of nothing: %s", got)
 	}
@@ -98,7 +98,7 @@ func TestAggregates(t *testing.T) {
 		record(nil, -0.5, nil, false, nil, `[2]`),
 		record(3, 0.0, "a", nil, 500, nil),
 		record(8, math.Copysign(0, -1), "c", nil, 2000, nil))
-	want := `6 4 10 1 2.5 0.25 -4 8 -0.5 1.5 "a" "c" "1970-01-01T00:00:00.500Z" "1970-01-01T00:00:02.000Z" 3 8 "b" "c" true false {"n":1} [2] 3 3 3`
+	want := `6 4 10 1 2.5 0.25 -4 8 -0.5 1.5 "a" "c" "1970-01-01T00:00:00.500Z" "1970-01-01T00:00:02.000Z" 3 8 "b" "c" true false {"n":1} [2] 3 3 3 1`
 	if got := results(p, acc); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

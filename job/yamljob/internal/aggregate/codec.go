@@ -34,7 +34,7 @@ func (p *Plan) Append(dst []byte, acc Acc) ([]byte, error) {
 			}
 		case s.fn >= least && s.isText():
 			dst = appendText(dst, acc.more.texts[s.textAt])
-		case s.fn == count:
+		case s.fn <= countIf:
 			dst = binary.AppendUvarint(dst, w[at])
 		case s.fn == sumInt:
 			dst = binary.AppendVarint(dst, int64(w[at]))
@@ -89,7 +89,7 @@ func (p *Plan) Decode(b []byte) (acc Acc, err error) {
 			acc.more.sets[s.setAt] = set{elems, new(index)}
 		case s.fn >= least && s.isText():
 			acc.more.texts[s.textAt] = r.text()
-		case s.fn == count:
+		case s.fn <= countIf:
 			w[at] = r.uvarint()
 		case s.fn == sumInt:
 			w[at] = uint64(r.varint())

@@ -52,6 +52,7 @@ type function uint8
 
 const (
 	count function = iota
+	countIf
 	sumInt
 	sumFloat
 	avg
@@ -62,7 +63,7 @@ const (
 	distinct
 )
 
-var functions = map[string]function{"count": count, "avg": avg, "min": least, "max": greatest, "first": first, "last": last,
+var functions = map[string]function{"count": count, "count_if": countIf, "avg": avg, "min": least, "max": greatest, "first": first, "last": last,
 	"count_distinct": distinct}
 
 type step struct {
@@ -153,6 +154,10 @@ func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
 		switch at := s.word; s.fn {
 		case count:
 			w[at]++
+		case countIf:
+			if v.Bool() {
+				w[at]++
+			}
 		case sumInt:
 			sum, ok := addInt(int64(w[at]), v.Int())
 			if !ok {

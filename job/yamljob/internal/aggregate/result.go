@@ -14,7 +14,7 @@ func (p *Plan) Results(acc Acc, dst []row.Value) {
 		s := &p.steps[i]
 		seen := acc.seen&(1<<i) != 0
 		switch {
-		case s.fn == count:
+		case s.fn <= countIf:
 			dst[i] = row.Int(int64(w[s.word]))
 		case s.fn == distinct:
 			n := 0
@@ -73,7 +73,7 @@ func (p *Plan) Merge(a, b Acc) (Acc, error) {
 			if text := b.more.texts[s.textAt]; !seen || s.replaces(a.more.texts[s.textAt], text) {
 				a.more.texts[s.textAt] = text
 			}
-		case s.fn == count:
+		case s.fn <= countIf:
 			w[at] += x[at]
 		case s.fn == sumInt:
 			sum, ok := addInt(int64(w[at]), int64(x[at]))

@@ -11,7 +11,7 @@ import (
 )
 
 // AggregateNames are the aggregates.
-var AggregateNames = []string{"count", "sum", "avg", "min", "max", "first", "last", "count_distinct"}
+var AggregateNames = []string{"count", "count_if", "sum", "avg", "min", "max", "first", "last", "count_distinct"}
 
 // Call is an aggregate and what it is of: nil for count().
 type Call struct {
@@ -52,6 +52,8 @@ func CompileAggregate(source string, schema *row.Schema) (*Call, []*Error) {
 	kind := call.Arg.Kind
 	fits := true
 	switch call.Name {
+	case "count_if":
+		fits = kind == row.KindBool
 	case "sum", "avg":
 		fits = isNumber(kind)
 	case "min", "max":
@@ -71,7 +73,7 @@ func CompileAggregate(source string, schema *row.Schema) (*Call, []*Error) {
 // ResultKind is the kind of an aggregate's result.
 func (c *Call) ResultKind() row.Kind {
 	switch c.Name {
-	case "count", "count_distinct":
+	case "count", "count_if", "count_distinct":
 		return row.KindInt
 	case "avg":
 		return row.KindFloat

@@ -39,7 +39,8 @@ func lift2(x, y Eval, op op2) Eval {
 }
 
 // overflow makes the outcome of an integer operation that has no int64.
-func overflow(at ast.Node) row.Value {
+func (c *compiler) overflow(at ast.Node) row.Value {
+	c.mayFail = true
 	err := fmt.Errorf("%s: integer overflow", at)
 	return row.Failed(&err)
 }
@@ -65,7 +66,7 @@ func (c *compiler) unary(n *ast.UnaryNode) node {
 		if x.kind == row.KindFloat {
 			return c.fold(n, x.kind, lift1(x.eval, func(a row.Value) row.Value { return row.Float(-a.Float()) }), x)
 		}
-		failed := overflow(n)
+		failed := c.overflow(n)
 		return c.fold(n, x.kind, lift1(x.eval, func(a row.Value) row.Value {
 			if a.Int() == math.MinInt64 {
 				return failed
@@ -107,7 +108,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode, x, y node) node {
 		x, y = c.toFloat(n, x), c.toFloat(n, y)
 		return c.fold(n, row.KindFloat, lift2(x.eval, y.eval, floatOps[op]), x, y)
 	}
-	return c.fold(n, row.KindInt, lift2(x.eval, y.eval, intOp(op, overflow(n))), x, y)
+	return c.fold(n, row.KindInt, lift2(x.eval, y.eval, intOp(op, c.overflow(n))), x, y)
 }
 
 var floatOps = map[string]op2{
@@ -189,7 +190,7 @@ func (c *compiler) timeArithmetic(n *ast.BinaryNode, x, y node) node {
 	default:
 		return c.fail(n, "%v %s %v: a timestamp takes + or - and an int (milliseconds), or - and a timestamp", x.kind, op, y.kind)
 	}
-	op := intOp(n.Operator, overflow(n))
+	op := intOp(n.Operator, c.overflow(n))
 	if kind == row.KindInt {
 		return c.fold(n, kind, lift2(x.eval, y.eval, op), x, y)
 	}

@@ -35,6 +35,8 @@ type Expr struct {
 	Eval Eval
 	// Field is the position of the field that the whole expression consists of, -1 if it is more than that.
 	Field int
+	// MayFail says that Eval may give a failure: it calculates with ints.
+	MayFail bool
 }
 
 // Error is a mistake in an expression.
@@ -56,13 +58,19 @@ func Compile(text string, schema *row.Schema) (*Expr, []*Error) {
 	return c.expr(text, tree)
 }
 
+// Syntax checks only what can be checked without a schema.
+func Syntax(text string) []*Error {
+	_, errs := parse(text)
+	return errs
+}
+
 // expr compiles a tree and wraps up the outcome.
 func (c *compiler) expr(text string, tree ast.Node) (*Expr, []*Error) {
 	n := c.compile(tree)
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
-	e := &Expr{Text: text, Kind: n.kind, Eval: n.eval, Field: -1}
+	e := &Expr{Text: text, Kind: n.kind, Eval: n.eval, Field: -1, MayFail: c.mayFail}
 	if n.isField {
 		e.Field = n.field
 	}
@@ -121,8 +129,9 @@ type node struct {
 var bad = node{bad: true}
 
 type compiler struct {
-	schema *row.Schema
-	errs   []*Error
+	schema  *row.Schema
+	errs    []*Error
+	mayFail bool
 }
 
 func (c *compiler) fail(at ast.Node, format string, args ...any) node {

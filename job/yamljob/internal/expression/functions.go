@@ -69,6 +69,7 @@ func (c *compiler) call(n *ast.CallNode) node {
 	case anyBad:
 		return bad
 	}
+	c.mayFail = c.mayFail || callee.Value == "abs"
 	for _, f := range forms {
 		if c.fits(n, f, args) {
 			return c.apply(n, f, args)

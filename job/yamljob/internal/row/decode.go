@@ -13,6 +13,8 @@ type Decoder struct {
 	schema *Schema
 	raw    bool
 	meta   *bool
+	// required are the fields that must not be null.
+	required []int
 	// byName is used beyond a few fields.
 	byName map[string]int
 	arenas sync.Pool
@@ -69,9 +71,24 @@ func (d *Decoder) decode(a *Arena, rec *stream.Record) (*Row, error) {
 		return r, nil
 	}
 	if rec.Value == nil {
-		return r, nil
+		return r, d.checkRequired(r.Values)
 	}
-	return r, d.object(a, bytesValue(rec.Value).Str(), r.Values)
+	if err := d.object(a, bytesValue(rec.Value).Str(), r.Values); err != nil {
+		return nil, err
+	}
+	return r, d.checkRequired(r.Values)
+}
+
+// Require makes a record bad in which a field is null or missing. It is called before the first Decode.
+func (d *Decoder) Require(field int) { d.required = append(d.required, field) }
+
+func (d *Decoder) checkRequired(values []Value) error {
+	for _, i := range d.required {
+		if f := &d.schema.Fields[i]; values[i].IsNull() {
+			return fmt.Errorf("field %q: want %v, got null or nothing", f.Name, f.Kind)
+		}
+	}
+	return nil
 }
 
 func bytesValue(b []byte) Value {

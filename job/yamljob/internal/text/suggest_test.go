@@ -10,6 +10,7 @@ func TestNearestWordIsSuggested(t *testing.T) {
 		"keyby":  ` (did you mean "key_by"?)`,
 		"mop":    ` (did you mean "map"?)`,
 		"sink":   "",
+		"mpa":    ` (did you mean "map"?)`,
 		"x":      "",
 		"":       "",
 	} {

@@ -35,6 +35,8 @@ func (r *Report) value(n *Node, where, name string, v reflect.Value) {
 	case t == nodeType:
 		v.Set(reflect.ValueOf(n))
 		return
+	case n.bad:
+		return
 	case n.Kind == Null:
 		v.SetZero()
 		return
@@ -50,7 +52,7 @@ func (r *Report) value(n *Node, where, name string, v reflect.Value) {
 		r.structure(n, where, label, v)
 	case reflect.Map:
 		if n.AsMapping().Kind != Mapping {
-			r.Add(n.Pos, where, "%swant a mapping, got %v", label, n.Kind)
+			r.wrong(n, where, "%swant a mapping, got %v", label, n.Kind)
 			return
 		}
 		v.Set(reflect.MakeMap(t))
@@ -62,7 +64,7 @@ func (r *Report) value(n *Node, where, name string, v reflect.Value) {
 		}
 	case reflect.Slice:
 		if n.AsList().Kind != Sequence {
-			r.Add(n.Pos, where, "%swant a list, got %v", label, n.Kind)
+			r.wrong(n, where, "%swant a list, got %v", label, n.Kind)
 			return
 		}
 		v.Set(reflect.MakeSlice(t, len(n.Items), len(n.Items)))
@@ -74,9 +76,15 @@ func (r *Report) value(n *Node, where, name string, v reflect.Value) {
 	}
 }
 
+// wrong reports a value of the wrong type.
+func (r *Report) wrong(n *Node, where, format string, args ...any) {
+	n.bad = true
+	r.Add(n.Pos, where, format, args...)
+}
+
 func (r *Report) structure(n *Node, where, label string, v reflect.Value) {
 	if n.AsMapping().Kind != Mapping {
-		r.Add(n.Pos, where, "%swant a mapping, got %v", label, n.Kind)
+		r.wrong(n, where, "%swant a mapping, got %v", label, n.Kind)
 		return
 	}
 	fields, names := map[string]reflect.Value{}, []string{}

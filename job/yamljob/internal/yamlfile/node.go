@@ -36,6 +36,8 @@ type Node struct {
 	Quoted bool
 	// block scalars begin on the line after Pos.
 	block bool
+	// bad says that the value has been reported: nothing else needs to be said about it.
+	bad bool
 	// outside says that the text comes from the environment or a --set: it may stand for a list or a mapping.
 	outside bool
 	Entries []Entry
@@ -75,6 +77,24 @@ func (n *Node) KeyPos(key string) Pos {
 		return e.Pos
 	}
 	return n.Pos
+}
+
+// Bad reports whether something about the value has been reported already.
+func (n *Node) Bad() bool {
+	if n == nil || n.bad {
+		return n != nil
+	}
+	for _, e := range n.Entries {
+		if e.Value.Bad() {
+			return true
+		}
+	}
+	for _, i := range n.Items {
+		if i.Bad() {
+			return true
+		}
+	}
+	return false
 }
 
 func (n *Node) clone() *Node {

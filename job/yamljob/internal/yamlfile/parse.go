@@ -66,6 +66,8 @@ func (r *Report) syntax(err error) {
 		message = "a tab: YAML indents with spaces"
 	case p.Line <= len(r.lines) && strings.Contains(r.lines[p.Line-1], "${"):
 		message += ` (inside {} or [], put quotes around "${...}")`
+	case p.Line <= len(r.lines) && strings.ContainsAny(r.lines[p.Line-1], "{["):
+		message += ` (inside {} or [], put quotes around a text that has one of {}[],:# in it)`
 	case strings.Contains(message, "mapping value is not allowed"):
 		message += ` (put quotes around a text that has ": " in it)`
 	}

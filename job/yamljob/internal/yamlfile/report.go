@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weirstream/weir/job/yamljob/internal/text"
 )
 
 // Report gathers the mistakes of one file.
@@ -46,30 +49,55 @@ func (r *Report) Add(pos Pos, where, format string, args ...any) {
 }
 
 // Invalid reports what a Validate method found in the struct that n was decoded into: each mistake at the value that it
-// begins with the name of, if the file has that.
+// begins with the name of, if the file has that, and not if that value has been reported already.
 func (r *Report) Invalid(n *Node, where string, err error) {
-	if err == nil {
-		return
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			r.Invalid(n, where, e)
+	for _, message := range flatten(err) {
+		at := n.about(message)
+		if at.bad || at.Kind == Sequence && at.Bad() {
+			continue
 		}
-		return
+		if m := choice.FindStringSubmatch(message); m != nil {
+			message += text.Suggest(m[1], strings.Split(m[2], ", "))
+		}
+		r.Add(at.Pos, where, "%s", message)
 	}
-	r.Add(n.about(err.Error()), where, "%s", err)
+}
+
+// choice is how Validate methods say that a value is none of those that are allowed.
+var choice = regexp.MustCompile(`"([^"]*)" is (?:not one of|none of|unknown: one of) (.*)$`)
+
+// flatten returns the messages of joined errors; a prefix that wraps several belongs to each of them.
+func flatten(err error) (messages []string) {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			messages = append(messages, flatten(part)...)
+		}
+		return messages
+	case interface{ Unwrap() error }:
+		inner := e.Unwrap()
+		parts := flatten(inner)
+		if prefix, ok := strings.CutSuffix(err.Error(), fmt.Sprint(inner)); ok && len(parts) > 1 {
+			for _, p := range parts {
+				messages = append(messages, prefix+p)
+			}
+			return messages
+		}
+	}
+	return []string{err.Error()}
 }
 
 // about finds the value that a message like "tls: cert_file and key_file go together" or "interval: ..." begins with.
-func (n *Node) about(message string) Pos {
-	pos := n.Pos
+func (n *Node) about(message string) *Node {
 	for {
 		name, rest, ok := strings.Cut(message, ": ")
 		e := n.entry(name)
 		if !ok || e == nil {
-			return pos
+			return n
 		}
-		pos, n, message = e.Value.Pos, e.Value, rest
+		n, message = e.Value, rest
 	}
 }
 
@@ -100,9 +128,9 @@ func (r *Report) At(n *Node, offset int) Pos {
 	if n.Kind != Scalar || n.outside || pos.Line == 0 {
 		return pos
 	}
-	text := []rune(n.Text)
-	offset = min(max(offset, 0), len(text))
-	before := string(text[:offset])
+	chars := []rune(n.Text)
+	offset = min(max(offset, 0), len(chars))
+	before := string(chars[:offset])
 	if n.block {
 		row := strings.Count(before, "\n")
 		last := before[strings.LastIndex(before, "\n")+1:]

@@ -16,11 +16,11 @@ import (
 // scalar sets v from a scalar's text.
 func (r *Report) scalar(n *Node, where, label string, v reflect.Value) {
 	if n.Kind != Scalar {
-		r.Add(n.Pos, where, "%swant %s, got %v", label, want(v.Type()), n.Kind)
+		r.wrong(n, where, "%swant %s, got %v", label, want(v.Type()), n.Kind)
 		return
 	}
 	if err := set(n, v); err != nil {
-		r.Add(n.Pos, where, "%s%v", label, err)
+		r.wrong(n, where, "%s%v", label, err)
 	}
 }
 

@@ -21,6 +21,7 @@ func (r *Report) Substitute(n *Node, env func(string) (string, bool)) {
 	text, found, err := substitute(n.Text, env)
 	if err != nil {
 		r.Add(n.Pos, "", "%v", err)
+		n.bad = true
 	}
 	n.outside = n.outside || found
 	n.Text = text

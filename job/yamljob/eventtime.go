@@ -1,0 +1,71 @@
+package yamljob
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weirstream/weir/job"
+	"github.com/weirstream/weir/job/yamljob/internal/expression"
+	"github.com/weirstream/weir/job/yamljob/internal/row"
+	"github.com/weirstream/weir/job/yamljob/internal/yamlfile"
+	"github.com/weirstream/weir/operators"
+	"github.com/weirstream/weir/stream"
+)
+
+// eventTime builds a step that takes the event time out of rows.
+func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, opt job.Option) {
+	s.timed = true
+	if !s.chained {
+		b.r.Add(s.pos, s.where, "event_time: it must follow its source without a key_by, aggregate or union between, and with the same parallelism: it needs to see each partition in order")
+	}
+	if o == nil || o.Field == nil {
+		if n.Kind == yamlfile.Mapping {
+			b.r.Add(n.Pos, s.where, "event_time: field: missing: name the field that holds the time")
+		}
+		return
+	}
+	if o.Bound < 0 {
+		b.r.Add(n.Get("bound").Pos, s.where, "event_time.bound: %s is negative", o.Bound)
+		return
+	}
+	field := b.compile(o.Field, s.where, "event_time.field", in.schema)
+	if field == nil {
+		return
+	}
+	if field.Kind != row.KindTimestamp {
+		b.r.Add(o.Field.Pos, s.where, "event_time.field: want a timestamp, got %v: declare the field as a timestamp, or use timestamp(...)", field.Kind)
+		return
+	}
+	if in.decoder != nil && field.Field >= 0 && field.Field < len(in.schema.Fields) {
+		in.decoder.Require(field.Field)
+	}
+	spec := operators.EventTimeMillis(func(r *row.Row) int64 { return field.Eval(r).Int() }, o.Bound)
+	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
+		Kind: spec.Kind, Err: spec.Err,
+		New: func() operators.Operator[*row.Row, *row.Row] {
+			op := spec.New()
+			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field.Eval, text: field.Text}
+		},
+	}, opt)
+}
+
+// eventTime is operators.EventTime that refuses rows without a time.
+type eventTime struct {
+	operators.Operator[*row.Row, *row.Row]
+	operators.Generator
+	field expression.Eval
+	text  string
+}
+
+var errNoTime = errors.New("it is null: filter such records out before")
+
+func (o *eventTime) Process(ev *stream.Event[*row.Row], emit stream.Emit[*row.Row]) error {
+	if v := o.field(ev.Value); v.Missing() {
+		err := v.Err()
+		if err == nil {
+			err = errNoTime
+		}
+		return fmt.Errorf("event_time: %s: %w", o.text, err)
+	}
+	return o.Operator.Process(ev, emit)
+}
