@@ -66,7 +66,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	j.refused(t, program, cli.ExitPortInUse, j.address, "in use")
+	j.refused(t, program, cli.ExitPortInUse, j.address, "listens there already")
 }
 
 func TestUnwritableDirectoryIsNamed(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 // cluster is a Kafka in memory, with helpers that fail the test.
 type cluster struct {
 	t      *testing.T
+	fake   *kfake.Cluster
 	addrs  []string
 	client *kgo.Client
 }
@@ -39,7 +40,7 @@ func newCluster(t *testing.T, topics ...string) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(cl.Close)
-	return &cluster{t: t, addrs: c.ListenAddrs(), client: cl}
+	return &cluster{t: t, fake: c, addrs: c.ListenAddrs(), client: cl}
 }
 
 // feed writes n records with keys k0..k<keys-1>; value i is the i-th record of its key.
@@ -111,7 +112,9 @@ func (c *cluster) options(interval time.Duration) job.Options {
 }
 
 // sums is a job that keeps a running sum and count per key.
-func sums(parallelism int) *job.Graph {
+func sums(parallelism int) *job.Graph { return sumsTo(parallelism, "out") }
+
+func sumsTo(parallelism int, out string) *job.Graph {
 	g := job.New("sums")
 	in := job.From(g, "in", source.Kafka(source.KafkaOptions{Topics: []string{"in"}}), func(r *stream.Record) (keyed, error) {
 		n, err := strconv.ParseInt(string(r.Value), 10, 64)
@@ -119,7 +122,7 @@ func sums(parallelism int) *job.Graph {
 	})
 	byKey := job.KeyBy(in, "by-key", func(k keyed) string { return k.Key })
 	sum := job.Via(byKey, "sum", operators.Reduce(func(a, b keyed) keyed { return keyed{b.Key, a.N + b.N} }), job.Parallelism(parallelism))
-	job.To(sum, "out", sink.Kafka(sink.KafkaOptions{Topic: "out"}), func(k keyed, r *stream.Record) error {
+	job.To(sum, "out", sink.Kafka(sink.KafkaOptions{Topic: out}), func(k keyed, r *stream.Record) error {
 		r.Value = strconv.AppendInt(r.Value, k.N, 10)
 		return nil
 	}, job.Parallelism(parallelism))
@@ -178,6 +181,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		case <-deadline.C:
 			t.Fatalf("waited 30s for %s", what)
 		}
+	}
+}
+
+func (c *cluster) create(topic string) {
+	c.t.Helper()
+	if _, err := kadm.NewClient(c.client).CreateTopic(context.Background(), 4, 1, nil, topic); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

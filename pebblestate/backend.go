@@ -22,7 +22,7 @@ type Restore struct {
 	// is called from several goroutines.
 	Base  []BaseFile
 	Fetch Fetch
-	// Deltas are the changes since the base, oldest first.
+	// Deltas are the changes since the base, oldest first; First may be left zero.
 	Deltas []Delta
 	// States are the states that the checkpoint has.
 	States []State
@@ -118,7 +118,13 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 	if overlay.len() > 0 {
 		b.overlay.Store(overlay)
 	}
-	b.deltas = restore.Deltas
+	last := int64(0)
+	for _, d := range restore.Deltas {
+		if d.First == 0 {
+			d.First = last + 1 // the checkpoints between had no changes
+		}
+		b.deltas, last = append(b.deltas, d), d.Checkpoint
+	}
 	b.restored = restore.Checkpoint
 	b.applied.Store(restore.Checkpoint)
 	return b, nil

@@ -99,8 +99,8 @@ func placeFile(ctx context.Context, opts Options, path string, f BaseFile, fetch
 		return errors.Join(err, r.Close())
 	}
 	hash := sha256.New()
-	// One byte too many is enough to tell.
-	n, err := io.Copy(io.MultiWriter(w, hash), io.LimitReader(r, f.Size+1))
+	// One byte too many is enough to tell. The hash comes first: a vfs.File may change the bytes that it is given to write.
+	n, err := io.Copy(io.MultiWriter(hash, w), io.LimitReader(r, f.Size+1))
 	if err := errors.Join(err, r.Close(), w.Close()); err != nil {
 		return err
 	}

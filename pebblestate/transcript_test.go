@@ -1,7 +1,6 @@
 package pebblestate
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -69,7 +68,7 @@ func (tr *transcript) command(d *datadriven.TestData, out *strings.Builder) erro
 	case "state":
 		id, err := tr.b.StateID(op, StateDesc{Name: name, Kind: kind, Type: typ, Version: version})
 		if err != nil {
-			return errors.Join(err)
+			return err
 		}
 		fmt.Fprintf(out, "state %d\n", id)
 	case "states":

@@ -84,12 +84,12 @@ func (t *KafkaTransactions) runRetrier(ctx context.Context) {
 		case <-t.kick:
 		case <-timer.C:
 		}
-		due, wait := t.due()
-		for name, parts := range due {
-			t.findLeaders(ctx, name, parts)
-		}
-		if len(due) > 0 {
-			_, wait = t.due()
+		leaderless, wait := t.due()
+		for len(leaderless) > 0 && ctx.Err() == nil {
+			for name, parts := range leaderless {
+				t.findLeaders(ctx, name, parts)
+			}
+			leaderless, wait = t.due()
 		}
 		if wait >= 0 {
 			timer.Reset(wait)

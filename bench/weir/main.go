@@ -1,9 +1,11 @@
-// Command job is what bench/run.sh measures Weir with: the four works of the peers as jobs in Go.
+// Command weir is what bench/run.sh measures Weir with: the four works of the peers as jobs in Go.
 //
 //	w1  passes records through
 //	w2  parses JSON, keeps records with amount > 20, writes {"user","amount","ts"}
 //	w3  keeps a count and a sum per user and writes {"user","count","sum"} for each record
 //	w4  counts per user in one-minute windows of event time and writes {"user","window","count"}
+//
+// It reads from the earliest offset, or goes on from its last checkpoint, and runs until SIGTERM.
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -20,7 +23,9 @@ import (
 	"github.com/weirstream/weir/source"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+func run() int {
 	work := flag.String("work", "w1", "w1, w2, w3 or w4")
 	brokers := flag.String("brokers", "127.0.0.1:19092", "host:port of a broker")
 	in := flag.String("in", "bench-in", "topic to read")
@@ -29,26 +34,20 @@ func main() {
 	interval := flag.Duration("interval", time.Second, "time between checkpoints")
 	dir := flag.String("dir", "run", "folder for state")
 	parallelism := flag.Int("parallelism", 1, "subtasks of each step")
-	compression := flag.String("compression", "lz4", "of what is written: the peers use lz4")
-	address := flag.String("address", "off", "HTTP address, for profiles and metrics")
+	compression := flag.String("compression", "lz4", "of what is written: none, snappy, lz4 or zstd; the peers use lz4")
+	address := flag.String("address", "off", "HTTP address, for metrics")
+	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile of the whole run to")
+	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
+	pauses := flag.String("pauses", "", "file to write the pause of every snapshot to, at the end")
 	flag.Parse()
 
 	g := job.New(*group)
-	from := source.Kafka(source.KafkaOptions{Topics: []string{*in}})
-	to := sink.Kafka(sink.KafkaOptions{Topic: *out})
-	switch *work {
-	case "w1":
-		passThrough(g, from, to)
-	case "w2":
-		filterAndProject(g, from, to)
-	case "w3":
-		countAndSum(g, from, to)
-	case "w4":
-		windows(g, from, to)
-	default:
-		fmt.Fprintf(os.Stderr, "job: -work %q is none of w1, w2, w3, w4\n", *work)
-		os.Exit(2)
+	build, ok := works[*work]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "weir: -work %q is none of w1, w2, w3, w4\n", *work)
+		return cli.ExitUsage
 	}
+	build(g, source.Kafka(source.KafkaOptions{Topics: []string{*in}}), sink.Kafka(sink.KafkaOptions{Topic: *out}))
 	options := job.Options{
 		Kafka:       job.Kafka{Brokers: []string{*brokers}},
 		Parallelism: *parallelism,
@@ -57,7 +56,49 @@ func main() {
 			Storage:  filepath.Join(*dir, "state"),
 			LocalDir: filepath.Join(*dir, "local"),
 		},
+		Producer: sink.Options{Compression: *compression},
 	}
-	options.Producer.Compression = *compression
-	os.Exit(cli.MainFor(g, options, []string{os.Args[0], "run", "--address", *address}))
+	var record pauseRecord
+	if *pauses != "" {
+		options.Listener = record.listener()
+	}
+	code := profiled(*cpuProfile, func() int {
+		return cli.MainFor(g, options, []string{os.Args[0], "run", "--address", *address})
+	})
+	return max(code, save(*memProfile, func(f *os.File) error { return pprof.Lookup("allocs").WriteTo(f, 0) }), save(*pauses, record.write))
+}
+
+// profiled runs do with a CPU profile written to file, if it is named.
+func profiled(file string, do func() int) (code int) {
+	failed := save(file, func(f *os.File) error {
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+		code = do()
+		return nil
+	})
+	if file == "" {
+		code = do()
+	}
+	return max(code, failed)
+}
+
+// save writes a file, if it is named, and returns an exit code.
+func save(name string, write func(*os.File) error) int {
+	if name == "" {
+		return cli.ExitOK
+	}
+	f, err := os.Create(name)
+	if err == nil {
+		err = write(f)
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "weir:", err)
+		return cli.ExitOther
+	}
+	return cli.ExitOK
 }

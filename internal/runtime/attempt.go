@@ -45,9 +45,9 @@ type attempt struct {
 	savepoint      *checkpoint.Manifest
 	backend        *pebblestate.Backend
 	sources        map[*Node]source.Source
-	// elsewhere are the sources on another cluster than the sinks'.
-	elsewhere map[string]bool
-	closers   []func()
+	// foreign are the clients of sources on another cluster than the sinks', by source.
+	foreign map[string]*kgo.Client
+	closers []func()
 
 	// last is the last committed pointer and lastOffset its place in the checkpoint partition. They belong to the
 	// goroutine that completes checkpoints, and to start before there is one.
@@ -192,6 +192,7 @@ func (a *attempt) run() error {
 		case <-a.tx.Failed():
 			return a.tx.Err()
 		case <-a.ctx.Done():
+			a.tx.Close() // ends the wait of every writer
 			return context.Cause(a.ctx)
 		}
 	})

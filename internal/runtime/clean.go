@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/weirstream/weir/checkpoint"
 )
 
@@ -57,7 +59,7 @@ func (a *attempt) committed(p *checkpoint.Pointer) {
 		files = append(files, checkpoint.Orphans(a.listed, a.known, a.id)...)
 		a.listed = nil
 	}
-	w := cleaning{files: files, below: g.Below}
+	w := cleaning{files: files, below: g.Below, sources: p.Sources}
 	select {
 	case old := <-a.cleanings: // the cleaner is busy: it gets both at once
 		w.files = append(old.files, w.files...)
@@ -70,6 +72,8 @@ func (a *attempt) committed(p *checkpoint.Pointer) {
 type cleaning struct {
 	files []string
 	below int64
+	// sources are the positions that were committed, for groups on other clusters.
+	sources []checkpoint.Source
 }
 
 // clean deletes what is no longer needed. An error only leaves garbage behind, which the next attempt finds.
@@ -81,6 +85,7 @@ func (a *attempt) clean(ctx context.Context) error {
 		select {
 		case w := <-a.cleanings:
 			below = w.below
+			a.commitElsewhere(ctx, w.sources)
 			for _, name := range w.files {
 				if err := a.files.Store().Delete(ctx, name); err != nil && ctx.Err() == nil {
 					a.logger.Warn("a file that is no longer needed could not be deleted", "file", name, "error", err)
@@ -99,6 +104,27 @@ func (a *attempt) clean(ctx context.Context) error {
 			deleted = below
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// commitElsewhere commits the offsets of sources on other clusters than the sinks', for people and their lag dashboards.
+// The pointer holds the truth, so a failure is only logged (rule 18).
+func (a *attempt) commitElsewhere(ctx context.Context, sources []checkpoint.Source) {
+	for _, s := range sources {
+		client := a.foreign[s.Name]
+		if client == nil {
+			continue
+		}
+		offsets := kadm.Offsets{}
+		for _, sp := range s.Splits {
+			offsets.Add(kadm.Offset{Topic: sp.Topic, Partition: sp.Partition, At: sp.Offset, LeaderEpoch: sp.LeaderEpoch})
+		}
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := kadm.NewClient(client).CommitAllOffsets(ctx, a.cfg.Checkpoint.GroupID(a.cfg.Job), offsets)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			a.logger.Warn("offsets on another cluster could not be committed", "operator", s.Name, "error", err)
 		}
 	}
 }

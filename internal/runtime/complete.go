@@ -256,7 +256,7 @@ func (a *attempt) groupOffsets(p *checkpoint.Pointer, pointer int64) []sink.Offs
 		Metadata: fmt.Sprint(p.Checkpoint),
 	}}
 	for _, s := range p.Sources {
-		if a.elsewhere[s.Name] {
+		if a.foreign[s.Name] != nil {
 			continue
 		}
 		for _, sp := range s.Splits {

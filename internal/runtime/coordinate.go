@@ -23,6 +23,7 @@ type coordination struct {
 	work chan *completion
 
 	flight  map[int64]*completion
+	done    bool                  // the last checkpoint is committed
 	ended   int                   // source subtasks that have ended
 	waiting map[string]chan error // who waits for a savepoint, by directory
 }
@@ -106,6 +107,9 @@ func (c *coordination) run(ctx context.Context) error {
 				return err
 			}
 		}
+		if c.done && len(c.waiting) == 0 {
+			return errDone
+		}
 		if at, ok := c.coord.NextWake(); ok {
 			timer.Reset(max(0, at.Sub(c.now())))
 		} else {
@@ -188,7 +192,7 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		}
 		return d.Err
 	case checkpoint.DecideDone:
-		return errDone
+		c.done = true // but a savepoint that is being copied is waited for
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ type Job struct {
 	// ran says that an attempt has been ready to run, completed that one has committed more than its own first checkpoint.
 	ran, completed atomic.Bool
 	recovered      atomic.Pointer[recovered]
+	// current is the attempt that runs, nil between attempts.
+	current atomic.Pointer[attempt]
 
 	mu       sync.Mutex
 	stop     chan struct{}
@@ -111,6 +113,9 @@ func (j *Job) Status() Status {
 	s.Restarts = j.metrics.Restarts.Load()
 	return s
 }
+
+// Ran reports whether an attempt has been ready to run: if not, what ended the job kept it from starting.
+func (j *Job) Ran() bool { return j.ran.Load() }
 
 // Config is the configuration that the job runs with.
 func (j *Job) Config() *Config { return &j.cfg }

@@ -27,7 +27,8 @@ func (j *Job) Run(ctx context.Context) error {
 	defer j.setPhase(Ended)
 	var history checkpoint.History
 	tries := 0
-	for first := true; ; first = false {
+	for {
+		first := !j.ran.Load()
 		err := j.attempt(ctx, first)
 		switch {
 		case err == nil, errors.Is(err, errDone), errors.Is(err, errEnded):
@@ -36,6 +37,7 @@ func (j *Job) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		failedAt := time.Now()
+		first = !j.ran.Load()
 		j.note(func(s *Status) { s.Error = err.Error() })
 		if j.completed.Swap(false) {
 			history, tries = history.Completed(), 0
@@ -51,8 +53,12 @@ func (j *Job) Run(ctx context.Context) error {
 				return fmt.Errorf("job %s: %w (%w)", j.cfg.Job, f.Err, err)
 			}
 			delay, reason = f.Pause, f.Reason
+			if f.Action == checkpoint.FencedRecover && tries > 1 {
+				delay = min(time.Duration(tries)*100*time.Millisecond, 5*time.Second) // it has just been tried
+			}
 			j.cfg.Logger.Warn("fenced", "job", j.cfg.Job, "error", err, "reason", f.Reason)
-		case first && !j.ran.Load() && cause == checkpoint.CauseOther && isUnreachable(err):
+		case first:
+			// What keeps a job from starting is for whoever started it; a restart strategy is for jobs that have run.
 			return fmt.Errorf("job %s: %w", j.cfg.Job, err)
 		default:
 			r := j.cfg.Checkpoint.Restart.Decide(history, cause, *j.cfg.Checkpoint.TolerableFailures, failedAt, rand.Float64())
@@ -82,6 +88,8 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 		return err
 	}
 	defer a.close()
+	j.current.Store(a)
+	defer j.current.Store(nil)
 	j.ran.Store(true)
 	j.note(func(s *Status) {
 		s.Phase, s.Attempt, s.Lineage, s.Checkpoint, s.CommittedAt = Running, a.id, a.last.Lineage, a.last.Checkpoint, a.now()

@@ -28,7 +28,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	a = &attempt{
 		cfg: cfg, job: j, graph: cfg.Graph, now: cfg.Now, metrics: &j.metrics, id: uuid.NewString(),
 		cleanings: make(chan cleaning, 1), savepointsDone: make(chan checkpoint.Savepoint, 16),
-		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, elsewhere: map[string]bool{},
+		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, foreign: map[string]*kgo.Client{},
 	}
 	a.logger = cfg.Logger.With("job", cfg.Job, "attempt", a.id[:8])
 	defer func() {
@@ -251,7 +251,13 @@ func (a *attempt) restore(ctx context.Context, res *checkpoint.Resolution) error
 func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Pointer) error {
 	cluster := a.cfg.Kafka
 	if n.Source.Kafka != nil {
-		cluster, a.elsewhere[n.Name] = *n.Source.Kafka, true
+		cluster = *n.Source.Kafka
+		client, err := kafka.Dial(ctx, cluster)
+		if err != nil {
+			return locate("source", n.Name, err)
+		}
+		a.closers = append(a.closers, client.Close)
+		a.foreign[n.Name] = client
 	}
 	src, err := n.Source.Spec.Open(ctx, source.Env{
 		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {

@@ -28,7 +28,9 @@ type sourceSubtask struct {
 	events   chan source.Event
 	decode   func(int32, *stream.Record) error
 	splits   []checkpoint.Split
-	ended    bool
+	// positions are the splits as seen from outside, in the order of splits.
+	positions atomic.Pointer[[]*position]
+	ended     bool
 }
 
 // splitPosition is where a split stands at a barrier.
@@ -115,6 +117,7 @@ func (s *sourceSubtask) handle(ev source.Event) error {
 
 func (s *sourceSubtask) openSplit(i int32) {
 	split := &s.splits[i]
+	s.publishSplit(i)
 	for _, st := range s.chain.stages {
 		g := st.impl.Generator
 		if g == nil {
@@ -140,6 +143,7 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 	}
 	split := &s.splits[b.Split]
 	split.Offset, split.LeaderEpoch = b.Next, b.LeaderEpoch
+	(*s.positions.Load())[b.Split].offset.Store(b.Next)
 	if len(b.Records) == 0 {
 		return nil
 	}

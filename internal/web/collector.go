@@ -99,25 +99,23 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge(descTxnTimeout, c.job.Config().Checkpoint.TransactionTimeout.Seconds())
 
 	c.steps(now, gauge, counter)
-	if p, ok := c.job.(Positions); ok {
-		c.positions(p, now, gauge)
-	}
+	c.positions(now, gauge)
 }
 
-func (c *collector) positions(p Positions, now time.Time, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c *collector) positions(now time.Time, gauge func(*prometheus.Desc, float64, ...string)) {
 	age := 0.0
-	if at := p.OldestTransaction(); at > 0 {
+	if at := c.job.OldestTransaction(); at > 0 {
 		age = since(now, at)
 	}
 	gauge(descTxnAge, age)
-	p.EachSplit(func(source, topic string, partition int32, offset, end int64) {
+	c.job.EachSplit(func(source, topic string, partition int32, offset, end int64) {
 		number := strconv.Itoa(int(partition))
 		gauge(descOffset, float64(offset), source, topic, number)
 		if end >= 0 {
 			gauge(descLag, float64(max(0, end-offset)), source, topic, number)
 		}
 	})
-	p.EachDiscovery(func(source string, at int64) {
+	c.job.EachDiscovery(func(source string, at int64) {
 		if at > 0 {
 			gauge(descDiscovery, float64(at)/1000, source)
 		}

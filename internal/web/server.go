@@ -19,12 +19,13 @@ import (
 type Job interface {
 	Status() runtime.Status
 	Metrics() *runtime.Metrics
+	Positions
 	Config() *runtime.Config
 	Savepoint(ctx context.Context, dir string) error
 	Stop()
 }
 
-// Positions is what a job that runs also tells: where it stands in its input and in its transactions.
+// Positions is where a job stands in its input and in its transactions.
 type Positions interface {
 	// EachSplit tells of every partition that is read: the next offset, and the end of its log, -1 if unknown.
 	EachSplit(fn func(source, topic string, partition int32, offset, end int64))

@@ -36,6 +36,7 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 	if ok && in.schema != nil && in.key != nil {
 		s.schema = row.NewSchema(fields)
 		plan := aggregate.New(calls)
+		plan.Locate = located(s.name)
 		build := func() operators.Spec[*row.Row, *row.Row] {
 			agg := aggregator(plan, in.key, len(calls), o.Window != nil)
 			if o.Window == nil {

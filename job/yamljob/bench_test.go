@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"unsafe"
 
 	"github.com/weirstream/weir/job/yamljob/internal/aggregate"
 	"github.com/weirstream/weir/job/yamljob/internal/expression"
@@ -65,7 +66,8 @@ func BenchmarkCountAndSum(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		k := []byte(keys.key(r))
+		user := keys.key(r)
+		k := unsafe.Slice(unsafe.StringData(user), len(user))
 		ev = stream.Event[*row.Row]{Value: r, Key: k, Group: stream.KeyGroupOf(k, 128)}
 		if err := op.Process(&ev, emit); err != nil {
 			b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/job/yamljob/internal/expression"
 	"github.com/weirstream/weir/job/yamljob/internal/row"
@@ -211,4 +212,9 @@ func (b *builder) named(pos yamlfile.Pos, where, key, name string, fields []row.
 		return true
 	}
 	return false
+}
+
+// located says in which step a record could not be processed. The same record would fail again, so the job is not restarted.
+func located(step string) func(error) error {
+	return func(err error) error { return &runtime.BadRecordError{Where: "operator " + step, Err: err} }
 }

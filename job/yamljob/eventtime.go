@@ -44,7 +44,7 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 		Kind: spec.Kind, Err: spec.Err,
 		New: func() operators.Operator[*row.Row, *row.Row] {
 			op := spec.New()
-			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field.Eval, text: field.Text}
+			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field.Eval, text: field.Text, locate: located(s.name)}
 		},
 	}, opt)
 }
@@ -53,8 +53,9 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 type eventTime struct {
 	operators.Operator[*row.Row, *row.Row]
 	operators.Generator
-	field expression.Eval
-	text  string
+	field  expression.Eval
+	text   string
+	locate func(error) error
 }
 
 var errNoTime = errors.New("it is null: filter such records out before")
@@ -65,7 +66,7 @@ func (o *eventTime) Process(ev *stream.Event[*row.Row], emit stream.Emit[*row.Ro
 		if err == nil {
 			err = errNoTime
 		}
-		return fmt.Errorf("event_time: %s: %w", o.text, err)
+		return o.locate(fmt.Errorf("event_time: %s: %w", o.text, err))
 	}
 	return o.Operator.Process(ev, emit)
 }

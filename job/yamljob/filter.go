@@ -23,12 +23,15 @@ func (b *builder) filter(s, in *step, n *yamlfile.Node, opt job.Option) {
 	}
 	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
 		Kind: "filter",
-		New:  func() operators.Operator[*row.Row, *row.Row] { return &filter{cond.Eval} },
+		New:  func() operators.Operator[*row.Row, *row.Row] { return &filter{cond.Eval, located(s.name)} },
 	}, opt)
 }
 
 // filter is operators.Filter with a condition that may fail.
-type filter struct{ cond expression.Eval }
+type filter struct {
+	cond   expression.Eval
+	locate func(error) error
+}
 
 func (*filter) Open(*operators.Context) error { return nil }
 
@@ -39,7 +42,7 @@ func (o *filter) Process(ev *stream.Event[*row.Row], emit stream.Emit[*row.Row])
 			return emit(ev)
 		}
 	case row.KindFailed:
-		return fmt.Errorf("filter: %w", v.Err())
+		return o.locate(fmt.Errorf("filter: %w", v.Err()))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (b *builder) mapping(s, in *step, n *yamlfile.Node, opt job.Option) {
 	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
 		Kind: "map",
 		New: func() operators.Operator[*row.Row, *row.Row] {
-			p := &projector{exprs: exprs, fields: fields}
+			p := &projector{exprs: exprs, fields: fields, locate: located(s.name)}
 			return operators.Map(p.project).New()
 		},
 	}, opt)
@@ -54,6 +54,7 @@ func (b *builder) projection(s, in *step, n *yamlfile.Node, key string) (exprs [
 type projector struct {
 	exprs  []*expression.Expr
 	fields []row.Field
+	locate func(error) error
 	arena  row.Arena
 }
 
@@ -62,7 +63,7 @@ func (p *projector) project(r *row.Row) (*row.Row, error) {
 	for i, x := range p.exprs {
 		v := x.Eval(r)
 		if err := v.Err(); err != nil {
-			return nil, fmt.Errorf("map.%s: %w", p.fields[i].Name, err)
+			return nil, p.locate(fmt.Errorf("map.%s: %w", p.fields[i].Name, err))
 		}
 		out.Values[i] = v
 	}

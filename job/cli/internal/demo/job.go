@@ -27,6 +27,7 @@ type jobProcess struct {
 
 func (j *jobProcess) start() error {
 	cmd := exec.Command(j.o.Program, "run", j.file, "--address", "127.0.0.1:0", "--log-format", "json", "--end-with-stdin",
+		"--set", "parallelism=2",
 		"--set", "checkpoint.storage="+filepath.Join(j.dir, "state"), "--set", "checkpoint.local_dir="+filepath.Join(j.dir, "local"))
 	cmd.Dir = j.dir
 	cmd.Env = append(append(os.Environ(), "KAFKA_BROKERS="+j.broker), j.o.Env...)

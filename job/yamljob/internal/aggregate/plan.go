@@ -82,6 +82,8 @@ type Plan struct {
 	steps              []step
 	words, texts, sets int
 	describe           string
+	// Locate, if set, says in an error where it happened.
+	Locate func(error) error
 }
 
 // New makes a plan of at most MaxCalls aggregates.
@@ -132,7 +134,7 @@ func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
 		if s.arg != nil {
 			if v = s.arg(r); v.Missing() {
 				if err := v.Err(); err != nil {
-					return acc, err
+					return acc, p.locate(err)
 				}
 				continue
 			}
@@ -161,7 +163,7 @@ func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
 		case sumInt:
 			sum, ok := addInt(int64(w[at]), v.Int())
 			if !ok {
-				return acc, s.overflow()
+				return acc, p.locate(s.overflow())
 			}
 			w[at] = uint64(sum)
 		case sumFloat:
@@ -204,6 +206,13 @@ func (p *Plan) wordsOf(acc *Acc) []uint64 {
 		return acc.more.words
 	}
 	return acc.words[:]
+}
+
+func (p *Plan) locate(err error) error {
+	if p.Locate == nil {
+		return err
+	}
+	return p.Locate(err)
 }
 
 func (s *step) overflow() error {

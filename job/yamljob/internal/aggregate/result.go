@@ -78,7 +78,7 @@ func (p *Plan) Merge(a, b Acc) (Acc, error) {
 		case s.fn == sumInt:
 			sum, ok := addInt(int64(w[at]), int64(x[at]))
 			if !ok {
-				return a, s.overflow()
+				return a, p.locate(s.overflow())
 			}
 			w[at] = uint64(sum)
 		case s.fn == sumFloat, s.fn == avg:
