@@ -26,6 +26,17 @@ type cluster struct {
 	fake   *kfake.Cluster
 	addrs  []string
 	client *kgo.Client
+	opts   []kgo.Opt
+}
+
+func (c *cluster) connect(opts ...kgo.Opt) *kgo.Client {
+	c.t.Helper()
+	cl, err := kgo.NewClient(append(append([]kgo.Opt{kgo.SeedBrokers(c.addrs...)}, c.opts...), opts...)...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(cl.Close)
+	return cl
 }
 
 func newCluster(t *testing.T, topics ...string) *cluster {
@@ -35,12 +46,9 @@ func newCluster(t *testing.T, topics ...string) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	return &cluster{t: t, fake: c, addrs: c.ListenAddrs(), client: cl}
+	k := &cluster{t: t, fake: c, addrs: c.ListenAddrs()}
+	k.client = k.connect(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	return k
 }
 
 // feed writes n records with keys k0..k<keys-1>; value i is the i-th record of its key.
@@ -77,11 +85,7 @@ func (c *cluster) read(topic string) map[string][]string {
 			todo[o.Partition] = o.Offset
 		}
 	})
-	cl, err := kgo.NewClient(kgo.SeedBrokers(c.addrs...), kgo.ConsumePartitions(offsets),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	cl := c.connect(kgo.ConsumePartitions(offsets), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	defer cl.Close()
 	out := map[string][]string{}
 	for len(todo) > 0 {

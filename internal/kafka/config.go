@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,8 @@ type Config struct {
 	DialTimeout time.Duration `yaml:"dial_timeout"`
 	// StartTimeout is how long the first contact may take: name lookup, connection, authentication and an answer. Default: 5s.
 	StartTimeout time.Duration `yaml:"start_timeout"`
+	// Dialer, if set, opens every connection, below TLS: for tests, and for programs that go through a proxy.
+	Dialer func(ctx context.Context, network, address string) (net.Conn, error) `yaml:"-"`
 }
 
 // TLS are the settings of encrypted connections.

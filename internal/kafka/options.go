@@ -30,7 +30,10 @@ func (c Config) Options() ([]kgo.Opt, error) {
 		kgo.SoftwareNameAndVersion("weir", "1"),
 		kgo.DisableClientMetrics(),
 	}
-	dialer := &net.Dialer{Timeout: c.DialTimeout}
+	dial := (&net.Dialer{Timeout: c.DialTimeout}).DialContext
+	if c.Dialer != nil {
+		dial = c.Dialer
+	}
 	if c.TLS.Enabled {
 		config, err := c.TLS.config()
 		if err != nil {
@@ -45,10 +48,21 @@ func (c Config) Options() ([]kgo.Opt, error) {
 				}
 				own.ServerName = host
 			}
-			return (&tls.Dialer{NetDialer: dialer, Config: own}).DialContext(ctx, network, addr)
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			secure := tls.Client(conn, own)
+			ctx, cancel := context.WithTimeout(ctx, c.DialTimeout)
+			defer cancel()
+			if err := secure.HandshakeContext(ctx); err != nil {
+				_ = conn.Close() // the handshake's error is the one to tell
+				return nil, err
+			}
+			return secure, nil
 		}))
 	} else {
-		opts = append(opts, kgo.Dialer(dialer.DialContext))
+		opts = append(opts, kgo.Dialer(dial))
 	}
 	mechanism, err := c.SASL.mechanism()
 	if err != nil {

@@ -196,6 +196,16 @@ func (a *attempt) run() error {
 			return context.Cause(a.ctx)
 		}
 	})
+	if a.backend != nil {
+		a.group.Go(func() error {
+			select {
+			case <-a.backend.Failed():
+				return a.step("state", a.backend.Err())
+			case <-a.ctx.Done():
+				return context.Cause(a.ctx)
+			}
+		})
+	}
 	for _, r := range a.readers {
 		a.group.Go(func() error { return r.reader.Run(a.ctx, r.events) }) // its errors name the source
 		a.group.Go(func() error { return locate("source", r.node.Name, r.run(a.ctx)) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/sink"
 	"github.com/weirstream/weir/source"
 )
@@ -185,19 +186,23 @@ func causeOf(err error) checkpoint.Cause {
 		missing   *source.MissingTopicError
 		recreated *source.TopicRecreatedError
 		loss      *source.DataLossError
+		restore   *source.RestoreError
+		option    *source.OptionError
 	)
 	switch {
 	case errors.As(err, &takenOver):
 		return checkpoint.CauseTakenOver
 	case errors.As(err, &bad): // the same record would come again
 		return checkpoint.CausePermanent
-	case errors.As(err, &refused), errors.As(err, &recreated), errors.As(err, &loss): // nothing changes by itself
+	case errors.As(err, &refused), errors.As(err, &recreated), errors.As(err, &loss), errors.As(err, &restore), errors.As(err, &option): // nothing changes by itself
 		return checkpoint.CausePermanent
 	case errors.As(err, &missing), errors.Is(err, kafka.ErrNoTopic): // somebody has to create it
 		return checkpoint.CausePermanent
 	case kafka.IsAuthentication(err), kafka.IsAuthorization(err): // somebody has to change a password or an ACL
 		return checkpoint.CausePermanent
-	case errors.Is(err, checkpoint.ErrCorrupt): // the file stays damaged
+	case errors.Is(err, pebblestate.ErrMismatch): // the job has to be changed
+		return checkpoint.CausePermanent
+	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt): // the file stays damaged
 		return checkpoint.CausePermanent
 	case errors.Is(err, errPermanent):
 		return checkpoint.CausePermanent

@@ -105,7 +105,7 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 		if err != nil {
 			return r, fmt.Errorf("restore: checkpoint %d: delta of checkpoint %d: %w", p.Checkpoint, d.Checkpoint, err)
 		}
-		r.Deltas = append(r.Deltas, pebblestate.Delta{Checkpoint: d.Checkpoint, Repr: repr})
+		r.Deltas = append(r.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
 	}
 	if p.Base != nil {
 		byHash := map[[32]byte]checkpoint.File{}

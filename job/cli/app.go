@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/urfave/cli/v2"
 
 	"github.com/weirstream/weir/job"
@@ -44,7 +46,11 @@ func (p *program) main(args []string) int {
 	}
 	code := ExitCode(err)
 	for _, line := range lines(err) {
-		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, line)
+		// A mistake in a file begins with its place, as editors want it.
+		if !as[*invalid](err) {
+			line = p.name + ": " + line
+		}
+		fmt.Fprintln(p.stderr, line)
 	}
 	if code == ExitUsage && isUsage(err) {
 		fmt.Fprintf(p.stderr, "%s: try %s --help\n", p.name, p.name)
@@ -75,7 +81,7 @@ func (p *program) app() *cli.App {
 		app.Usage = "the job " + p.graph.Name() + ", an exactly-once stream processor for Kafka"
 	}
 	everyCommand(app.Commands, func(c *cli.Command) {
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%s: %v", c.Name, err) }
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%s: %s", c.Name, flagError(err)) }
 		c.HideHelpCommand = true
 		if c.Subcommands != nil && c.Action == nil {
 			c.Action = func(ctx *cli.Context) error {
@@ -86,15 +92,26 @@ func (p *program) app() *cli.App {
 			}
 		}
 	})
-	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%v", err) }
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%s", flagError(err)) }
 	return app
 }
 
+// closest is a hint at the command that was probably meant.
 func closest(app *cli.App, given string) string {
-	if s := cli.SuggestCommand(app.Commands, given); s != "" {
-		return fmt.Sprintf(" (did you mean %q?)", s)
+	for _, c := range app.Commands {
+		if !c.Hidden && levenshtein.ComputeDistance(given, c.Name) <= 2 {
+			return fmt.Sprintf(" (did you mean %q?)", c.Name)
+		}
 	}
 	return ""
+}
+
+// flagError puts an error of the flag package into our words.
+func flagError(err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		return "unknown flag --" + strings.TrimPrefix(name, "-")
+	}
+	return err.Error()
 }
 
 func everyCommand(commands []*cli.Command, do func(*cli.Command)) {

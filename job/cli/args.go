@@ -10,7 +10,7 @@ import (
 // flagsFirst moves the flags of a command line in front of its other arguments, as the flag package wants them: people
 // write `run job.yaml --set a=b`. What follows "--" stays where it is.
 func flagsFirst(app *cli.App, args []string) []string {
-	if len(args) == 0 {
+	if len(args) < 2 || app.Command(args[1]) == nil {
 		return args
 	}
 	out, rest := args[:1:1], args[1:]
@@ -73,18 +73,12 @@ type optional struct {
 	value string
 	// alone is the value of the flag without one.
 	alone string
-	check func(string) error
 }
 
 // Set implements [flag.Value]; a flag that stands alone is set to "true".
 func (o *optional) Set(s string) error {
 	if s == "true" {
 		s = o.alone
-	}
-	if o.check != nil {
-		if err := o.check(s); err != nil {
-			return err
-		}
 	}
 	o.set, o.value = true, s
 	return nil

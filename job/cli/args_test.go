@@ -22,7 +22,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"topics create a:1 --brokers b c":    "topics create --brokers b a:1 c",
 		"run -- --odd.yaml --set a=b":        "run -- --odd.yaml --set a=b",
 		"run job.yaml --set":                 "run --set job.yaml",
-		"nonsense x --y z":                   "nonsense --y x z",
+		"nonsense x --y z":                   "nonsense x --y z",
 		"--help":                             "--help",
 	} {
 		args := append([]string{"processor"}, strings.Fields(in)...)

@@ -41,12 +41,15 @@ func override(c *cli.Context, o *web.Options) {
 }
 
 func brokersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, several with commas between", Required: true}
+	return &cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, several with commas between"}
 }
 
 // cluster is the Kafka that --brokers names.
 func cluster(c *cli.Context) (kafka.Config, error) {
 	var config kafka.Config
+	if c.String("brokers") == "" {
+		return config, usagef("%s: --brokers is missing (or KAFKA_BROKERS)", c.Command.Name)
+	}
 	for _, b := range strings.Split(c.String("brokers"), ",") {
 		if b = strings.TrimSpace(b); b != "" {
 			config.Brokers = append(config.Brokers, b)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -59,6 +60,9 @@ func (p *program) load(c *cli.Context) (*loaded, error) {
 		return &loaded{p.graph, o}, nil
 	}
 	l, err := yamljob.Load(c.Args().First(), yamljob.LoadOptions{Set: c.StringSlice("set")})
+	if as[*fs.PathError](err) {
+		return nil, &usageError{err}
+	}
 	if err != nil {
 		return nil, &invalid{err}
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,13 +13,7 @@ import (
 
 func (p *program) run() *cli.Command {
 	fresh := &optional{}
-	wait := &optional{alone: "1m", check: func(s string) error {
-		d, err := time.ParseDuration(s)
-		if err == nil && d <= 0 {
-			err = errors.New("want more than 0")
-		}
-		return err
-	}}
+	wait := &optional{alone: "1m"}
 	flags := append(p.jobFlags(),
 		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, once: a job that has begun from it already goes on"},
 		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so"},
@@ -47,14 +40,19 @@ func (p *program) run() *cli.Command {
 			case start.Again && start.From == "" && !fresh.set:
 				return usagef("run: --again goes with --from or --fresh")
 			}
+			var patience time.Duration
+			if wait.set {
+				var err error
+				if patience, err = time.ParseDuration(wait.value); err != nil || patience <= 0 {
+					return usagef("run: --wait-for-broker: %q is not a duration, such as 30s", wait.value)
+				}
+			}
 			l, err := p.load(c)
 			if err != nil {
 				return err
 			}
 			l.options.Start = start
-			if wait.set {
-				l.options.WaitForBroker, _ = time.ParseDuration(wait.value) // checked when it was set
-			}
+			l.options.WaitForBroker = patience
 			if c.Bool("end-with-stdin") {
 				endWithStdin()
 			}

@@ -51,7 +51,7 @@ type topicSpec struct {
 
 func topicSpecs(args []string) ([]topicSpec, error) {
 	if len(args) == 0 {
-		return nil, usagef("create: name at least one topic")
+		return nil, usagef("topics create: name at least one topic")
 	}
 	var specs []topicSpec
 	for _, arg := range args {
@@ -60,11 +60,11 @@ func topicSpecs(args []string) ([]topicSpec, error) {
 		if found {
 			var err error
 			if partitions, err = strconv.ParseInt(count, 10, 32); err != nil || partitions < 1 {
-				return nil, usagef("create: %q: the number of partitions is not 1 or more", arg)
+				return nil, usagef("topics create: %q: the number of partitions is not 1 or more", arg)
 			}
 		}
 		if name == "" {
-			return nil, usagef("create: %q: no name", arg)
+			return nil, usagef("topics create: %q: no name", arg)
 		}
 		specs = append(specs, topicSpec{name, int32(partitions)})
 	}

@@ -32,6 +32,10 @@ func TestEveryExampleLoads(t *testing.T) {
 		if _, err := l.Graph.Prepare(l.Options); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
+		transcript := filepath.Join("testdata/run", strings.TrimSuffix(filepath.Base(f), ".yaml"))
+		if _, err := os.Stat(transcript); err != nil {
+			t.Errorf("%s is not run by TestJobs: %v", f, err)
+		}
 	}
 }
 

@@ -133,13 +133,8 @@ func (r *Report) At(n *Node, offset int) Pos {
 	before := string(chars[:offset])
 	if n.block {
 		row := strings.Count(before, "\n")
-		last := before[strings.LastIndex(before, "\n")+1:]
-		if line := pos.Line + row; line < len(r.lines) {
-			if i := strings.Index(r.lines[line], last); i >= 0 && strings.TrimLeft(r.lines[line][:i], " ") == "" {
-				return Pos{Line: line + 1, Column: i + len([]rune(last)) + 1}
-			}
-		}
-		return pos
+		column := r.indent(n) + len([]rune(before[strings.LastIndex(before, "\n")+1:])) + 1
+		return Pos{Line: pos.Line + 1 + row, Column: column}
 	}
 	column := pos.Column
 	if n.Quoted {
@@ -149,4 +144,14 @@ func (r *Report) At(n *Node, offset int) Pos {
 		pos.Column = column + offset
 	}
 	return pos
+}
+
+// indent is by how much a block scalar is indented: what its first line that is not empty lacks of that in the file.
+func (r *Report) indent(n *Node) int {
+	for i, line := range strings.Split(n.Text, "\n") {
+		if line != "" && n.Pos.Line+i < len(r.lines) {
+			return max(0, strings.Index(r.lines[n.Pos.Line+i], line))
+		}
+	}
+	return 0
 }
