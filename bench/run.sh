@@ -1,76 +1,125 @@
 #!/usr/bin/env bash
-# Measures Weir beside its peers on one machine, one broker and the same input, one after the other, and prints a table.
+# Measures Weir beside its peers on one machine, one broker and the same input, one after the other, and prints tables.
+# docs/performance.md says what is measured and how to repeat it.
 #
-#   make bench                           everything: about an hour
-#   CELLS="weir-w3 flinkhash-w3" make bench
-#   SMALL_N=1000000 BIG_N=2000000 make bench   smaller inputs
+#   make bench                                             everything: about an hour on two cores
+#   CELLS="limit weir-w1" make bench                       some cells of the table
+#   FIGURES="pause recovery" make bench                    some of the other figures
+#   CELLS="weir-w3" SMALL_N=1000000 make bench             smaller inputs
 #
-# A cell is PROGRAM-WORK. Programs: weir, weiryaml, limit (bare franz-go; w1, and w2 as limit-json), flink (RocksDB),
-# flinkhash, kstreams, raw (w1, w3). Works: w1 pass-through, w2 JSON filter and projection, w3 running count and sum, w4
-# one-minute windows. Needs Java 17 and Maven for the broker and the peers on the JVM.
+# Cells: limit raw weir-w1 weir-yaml-w1 flink-w1 kstreams-w1, limit-json weir-w2 weir-yaml-w2 flink-w2 kstreams-w2,
+#        weir-w3 weir-yaml-w3 flink-w3 flinkhash-w3 kstreams-w3 raw-w3, and the same of w4 but for raw.
+# Figures: pause recovery start memory allocs. With one of CELLS and FIGURES given, the other is empty.
+#
+#   REPEAT=3       every cell three times, in rounds      INTERVAL=1000  checkpoint or commit interval of the cells, ms
+#   BIG_N          records for w1, w2 and recovery (12 M)  SMALL_N        records for w3, w4 and allocs (3 M)
+#   KEYS_N, KEYS   records (12 M) and keys (1 M) for pause KILLS=5        kills of recovery
+#   WEIR_FLAGS     more flags for the Go job, for example "-parallelism 2"
+#   YAML_FLAGS     more flags for the YAML job, for example "--set parallelism=2"
+#   RESULTS        prefix of the result files, to add to an earlier run (bench/results/<date>)
+#
+# Needs Linux, Go, Java 17 and Maven; port 19092 is the broker's, since the peers have it built in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
+peers=$root/bench/peers
 
+if [ -z "${CELLS+x}${FIGURES+x}" ]; then
+  CELLS="limit weir-w1 weir-yaml-w1 raw limit-json weir-w2 weir-yaml-w2
+    weir-w3 weir-yaml-w3 flink-w3 flinkhash-w3 kstreams-w3 raw-w3
+    weir-w4 weir-yaml-w4 flink-w4 flinkhash-w4 kstreams-w4"
+  FIGURES="pause recovery start memory allocs"
+fi
+cells=${CELLS-} figures=${FIGURES-}
 interval=${INTERVAL:-1000}
-small_n=${SMALL_N:-3000000}
-big_n=${BIG_N:-12000000}
-repeat=${REPEAT:-1}
-cells=${CELLS:-limit-w1 weir-w1 weiryaml-w1 limit-w2 weir-w2 weiryaml-w2 weir-w3 weiryaml-w3 flink-w3 flinkhash-w3 kstreams-w3
-  weir-w4 weiryaml-w4 flink-w4 flinkhash-w4 kstreams-w4}
-results=$PWD/bench/results
-mkdir -p "$results"
-csv=$results/$(date +%Y%m%d-%H%M%S).csv
-peers=$PWD/bench/peers
+big_n=${BIG_N:-12000000} small_n=${SMALL_N:-3000000} keys_n=${KEYS_N:-12000000} keys=${KEYS:-1000000}
+
+mkdir -p bench/results
+results=$(realpath -m "${RESULTS:-bench/results/$(date +%Y%m%d-%H%M%S)}")
+
+# has WORD LIST: whether one of the words in the list matches the pattern.
+has() { local w; for w in $2; do case $w in $1) return 0 ;; esac; done; return 1; }
 
 echo "=== build"
 (cd "$peers/go" && go build -o ../bin/ ./...)
-go build -o "$peers/bin/kafka" ./integration/kafka
-go build -o "$peers/bin/weir" ./bench/job
-CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags '-s -w' -o bin/processor ./cmd/processor
-case $cells in *flink*) mvn -q -B -f "$peers/java/flink/pom.xml" package ;; esac
-case $cells in *kstreams*) mvn -q -B -f "$peers/java/streams/pom.xml" package ;; esac
+CGO_ENABLED=0 go build -trimpath -o "$peers/bin/" ./bench/weir ./bench/figures ./integration/kafka
+CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags '-s -w' -o "$peers/bin/" ./cmd/processor
+if has 'flink*' "$cells"; then mvn -q -B -f "$peers/java/flink/pom.xml" package; fi
+if has 'kstreams*' "$cells"; then mvn -q -B -f "$peers/java/streams/pom.xml" package; fi
+
+{
+  date -u '+%Y-%m-%d'
+  sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1
+  echo "$(nproc) cores, $(awk '/MemTotal/ {printf "%.0f GiB", $2/1048576}' /proc/meminfo), Linux $(uname -r)"
+  echo "$(go env GOVERSION), Weir $(git describe --always --dirty 2>/dev/null || echo unknown)"
+  echo "Kafka 4.4.0, one broker on the same machine"
+} >"$results-machine.txt"
 
 echo "=== broker"
-export BROKER_PID_FILE=$results/broker.pid
+export BROKER_PID_FILE=$results-broker.pid
 rm -f "$BROKER_PID_FILE"
 "$peers/bin/kafka" -port 19092 -pid-file "$BROKER_PID_FILE" &
 kafka=$!
-trap 'kill "$kafka" 2>/dev/null; wait "$kafka" 2>/dev/null || true' EXIT
-for _ in $(seq 300); do
-  [ -s "$BROKER_PID_FILE" ] && break
-  kill -0 "$kafka" || exit 1
+trap 'kill "$kafka" 2>/dev/null; wait "$kafka" 2>/dev/null; rm -f "$BROKER_PID_FILE"' EXIT
+until [ -s "$BROKER_PID_FILE" ]; do
+  kill -0 "$kafka" 2>/dev/null || exit 1
   sleep 0.2
 done
 
 cd "$peers"
-export PEERS=$peers CSV=$csv SMALL=bench-small BIG=bench-big
-echo "=== inputs: $small_n and $big_n records"
-rm -f data/$SMALL.json data/$BIG.json
-bin/gen -topic "$SMALL" -n "$small_n"
-bin/gen -topic "$BIG" -n "$big_n"
+export PEERS=$peers CSV=$results-cells.csv SMALL=bench-small BIG=bench-big
 . ./cells.sh
 
-input() { case $1 in w1 | w2) echo "$BIG" ;; *) echo "$SMALL" ;; esac; }
-go_job="-group {group} -in {in} -out {out} -interval {interval}ms -dir {dir}"
-run_cell() {
-  local program=${1%-*} work=${1##*-}
-  case $program in
-    weir) w weir "$work" "$(input "$work")" "$interval" bin/weir -work "$work" $go_job ;;
-    weiryaml) w weir-yaml "$work" "$(input "$work")" "$interval" ../../bench/yaml.sh "$work" {group} {in} {out} {interval}ms {dir} ;;
-    limit) if [ "$work" = w2 ]; then limitjson "$interval"; else limit "$interval"; fi ;;
-    raw) if [ "$work" = w3 ]; then raww3 "$interval" snappy; else raw "$interval" snappy; fi ;;
-    flink) flink "$work" "$interval" ;;
-    flinkhash) flinkhash "$work" "$interval" ;;
-    kstreams) if [ "$work" = w4 ]; then ksemit0 "$interval"; else ks "$work" "$interval"; fi ;;
-    *) echo "unknown cell $1" >&2; return 1 ;;
+echo "=== inputs"
+input() { rm -f "data/$1.json"; bin/gen -topic "$1" -n "$2" -users "${3:-200000}"; }
+if has '*w[34]' "$cells" || has allocs "$figures"; then input "$SMALL" "$small_n"; fi
+if has 'limit*' "$cells" || has raw "$cells" || has '*w[12]' "$cells" || has recovery "$figures"; then input "$BIG" "$big_n"; fi
+if has pause "$figures"; then input bench-keys "$keys_n" "$keys"; fi
+
+weir() {
+  local in=$SMALL
+  case $1 in w[12]) in=$BIG ;; esac
+  w weir "$1" "$in" "$interval" bin/weir -work "$1" -in {in} -out {out} -group {group} -interval {interval}ms -dir {dir} ${WEIR_FLAGS-}
+}
+weir_yaml() {
+  local in=$SMALL
+  case $1 in w[12]) in=$BIG ;; esac
+  w weir-yaml "$1" "$in" "$interval" bin/processor run "../jobs/$1.yaml" --address off --set kafka.brokers=127.0.0.1:19092 --set job={group} \
+    --set source.events.topics={in} --set sink.out.topic={out} --set checkpoint.interval={interval}ms \
+    --set checkpoint.storage={dir}/state --set checkpoint.local_dir={dir}/local ${YAML_FLAGS-}
+}
+cell() {
+  local work=${1##*-}
+  case $1 in
+    limit) limit "$interval" ;;
+    limit-json) limitjson "$interval" ;;
+    raw) raw "$interval" lz4 ;;
+    raw-w3) raww3 "$interval" lz4 ;;
+    weir-w[1-4]) weir "$work" ;;
+    weir-yaml-w[1-4]) weir_yaml "$work" ;;
+    flink-w[1-4]) flink "$work" "$interval" ;;
+    flinkhash-w[34]) flinkhash "$work" "$interval" ;;
+    kstreams-w4) ksemit0 "$interval" ;; # with its defaults the output is wrong
+    kstreams-w[1-3]) ks "$work" "$interval" ;;
+    *) echo "no cell $1" >&2; return 1 ;;
   esac
 }
-for _ in $(seq "$repeat"); do
-  for cell in $cells; do
-    echo "=== $cell"
-    run_cell "$cell" || echo "$cell failed"
+failed=0
+for round in $(seq "${REPEAT:-1}"); do
+  for c in $cells; do
+    echo "=== $c (round $round)"
+    cell "$c" || { echo "$c failed" >&2; failed=1; }
   done
 done
 
-echo "=== $csv"
-column -s, -t "$csv" 2>/dev/null || cat "$csv"
+cd "$root"
+if [ -n "$figures" ]; then
+  echo "=== figures"
+  "$peers/bin/figures" -only "$figures" -csv "$results-figures.csv" -dir bench/results/figures -keys "$keys" -kills "${KILLS:-5}" || failed=1
+fi
+
+echo "=== $results"
+go run ./bench/report "$results"
+echo
+echo "into the document: go run ./bench/report -doc docs/performance.md ${results#"$root/"}"
+exit $failed

@@ -184,10 +184,10 @@ func TestNewPartitionsAreFoundAndReadFromTheirBeginning(t *testing.T) {
 	j.waitForOutput(t, 1000, 30*time.Second)
 
 	_, page := harness.Get(j.address, "/metrics")
-	if n, _ := harness.Metric(page, "weir_source_splits"); n != 6 {
-		t.Errorf("the metrics show %v partitions, want 6:\n%s", n, linesWith(page, "split"))
+	if _, n := harness.Metric(page, "weir_split_offset"); n != 6 {
+		t.Errorf("the metrics show %d partitions, want 6:\n%s", n, linesWith(page, "split"))
 	}
-	if at, _ := harness.Metric(page, "weir_source_discovery_timestamp_seconds"); time.Since(time.UnixMilli(int64(at*1000))) > time.Minute {
+	if at, _ := harness.Metric(page, "weir_last_discovery_timestamp_seconds"); time.Since(time.UnixMilli(int64(at*1000))) > time.Minute {
 		t.Errorf("the metrics show no recent discovery:\n%s", linesWith(page, "discovery"))
 	}
 	j.stop(t, p)

@@ -65,12 +65,15 @@ func (r *running) past(checkpoint int64) {
 
 // TestSumsAreExactWhateverTheParallelism is metamorphic: one input, plain loop and jobs of every shape, killed at random.
 func TestSumsAreExactWhateverTheParallelism(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			c := newCluster(t, "in", "out")
 			o := c.options(time.Duration(5+rnd.IntN(40)) * time.Millisecond)
 			o.Checkpoint.MaxConcurrent = 1 + rnd.IntN(3)
+			o.Checkpoint.InlineThreshold = checkpoint.Bytes(1 + rnd.IntN(4000)) // deltas in files, in pointers, in both
+			o.Checkpoint.BaseAfter = checkpoint.Bytes(1000 + rnd.IntN(20_000))  // bases all the time, or now and then
+			o.Checkpoint.Retained = 1 + rnd.IntN(3)
 			total := 0
 			for range 6 {
 				n := 1000 + rnd.IntN(4000)

@@ -175,7 +175,7 @@ func TestAMergedDeltaStaysOutOfABaseBeforeItsEnd(t *testing.T) {
 	for i := range int64(6) {
 		add(t, b, i+1, 0, "a", fmt.Sprint(i+1))
 	}
-	if _, err := b.MergeDeltas(); err != nil {
+	if _, err := b.MergeDeltas(0); err != nil {
 		t.Fatal(err)
 	}
 	base := writeBase(t, b, 4)

@@ -47,52 +47,38 @@ func sizeOf(deltas []Delta) (n int64) {
 	return n
 }
 
-// BaseDue reports that there are bytes of deltas enough for a base.
-func (b *Backend) BaseDue() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return sizeOf(b.deltas[b.pinned:]) >= b.opts.BaseAfterBytes
-}
-
-// MergeDue reports that there are deltas enough to merge, none of which a base is being made of.
-func (b *Backend) MergeDue() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.pinned == 0 && len(b.deltas) >= b.opts.MaxDeltas
-}
-
 var errBaseUnderWay = errors.New("deltas cannot be merged while a base is written of them")
 
-// MergeDeltas replaces all deltas by one that has the last change of each key, and returns it: nil if there is none.
-// Deletions go if there is no base that they could hide something of.
-func (b *Backend) MergeDeltas() ([]byte, error) {
+// MergeDeltas replaces the deltas from index from on by one that has the last change of each key, and returns it: nil if
+// there is none. Deletions go if there is nothing before them that they could hide something of.
+func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	b.mu.Lock()
 	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned
 	b.mu.Unlock()
 	if pinned > 0 {
 		return nil, errBaseUnderWay
 	}
-	if len(deltas) == 0 {
+	if len(deltas) <= from {
 		return nil, nil
 	}
-	all, err := lastChanges(reprsOf(deltas))
+	all, err := lastChanges(reprsOf(deltas[from:]))
 	if err != nil {
 		return nil, err
 	}
 	w := newDelta(0)
 	for i := range all.len() {
-		if c := all.at(i); !c.deleted || !alone {
+		if c := all.at(i); !c.deleted || !alone || from > 0 {
 			w.raw(c)
 		}
 	}
-	merged := Delta{First: deltas[0].First, Checkpoint: deltas[len(deltas)-1].Checkpoint, Repr: w.Bytes()}
+	merged := Delta{First: deltas[from].First, Checkpoint: deltas[len(deltas)-1].Checkpoint, Repr: w.Bytes()}
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pinned > 0 || alone && b.hasBase || len(b.deltas) < len(deltas) {
 		return nil, errBaseUnderWay
 	}
-	b.deltas = slices.Concat([]Delta{merged}, b.deltas[len(deltas):])
+	b.deltas = slices.Concat(b.deltas[:from:from], []Delta{merged}, b.deltas[len(deltas):])
 	return merged.Repr, nil
 }
 

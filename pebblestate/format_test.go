@@ -128,10 +128,10 @@ func TestPrefixEndIsAfterAllKeysOfThePrefix(t *testing.T) {
 }
 
 func TestOptionsNameEveryMistake(t *testing.T) {
-	o := Options{CacheBytes: 5, MaxDeltas: 1, BaseAfterBytes: -1, BaseTimeout: -1}
+	o := Options{CacheBytes: 5, BaseTimeout: -1}
 	o.EnsureDefaults()
 	err := o.Validate()
-	for _, name := range []string{"dir", "cache_bytes", "max_deltas", "base_after_bytes", "base_timeout"} {
+	for _, name := range []string{"dir", "cache_bytes", "base_timeout"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not in %q", name, err)
 		}

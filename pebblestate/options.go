@@ -19,11 +19,6 @@ type Options struct {
 	CacheDir string `yaml:"cache_dir"`
 	// CacheBytes is the memory of Pebble's block cache; a quarter of it is set aside for writing a base. Default 64 MiB.
 	CacheBytes int64 `yaml:"cache_bytes"`
-	// BaseAfterBytes is how many bytes of deltas are kept in memory, and read at a restore, before a base is due. Default 64
-	// MiB.
-	BaseAfterBytes int64 `yaml:"base_after_bytes"`
-	// MaxDeltas is how many deltas there may be before they are merged. Default 64.
-	MaxDeltas int `yaml:"max_deltas"`
 	// BaseTimeout is how long writing a base may take before the attempt ends. Default 5m.
 	BaseTimeout time.Duration `yaml:"base_timeout"`
 	// CloseTimeout is how long closing may take before Pebble is left as it is. Default 5s.
@@ -38,12 +33,6 @@ type Options struct {
 func (o *Options) EnsureDefaults() {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
-	}
-	if o.BaseAfterBytes == 0 {
-		o.BaseAfterBytes = 64 << 20
-	}
-	if o.MaxDeltas == 0 {
-		o.MaxDeltas = 64
 	}
 	if o.BaseTimeout == 0 {
 		o.BaseTimeout = 5 * time.Minute
@@ -67,12 +56,6 @@ func (o *Options) Validate() error {
 	}
 	if o.CacheBytes < 1<<20 {
 		errs = append(errs, fmt.Errorf("cache_bytes is %d, at least %d is needed", o.CacheBytes, 1<<20))
-	}
-	if o.BaseAfterBytes < 0 {
-		errs = append(errs, fmt.Errorf("base_after_bytes is %d, which is less than nothing", o.BaseAfterBytes))
-	}
-	if o.MaxDeltas < 2 {
-		errs = append(errs, fmt.Errorf("max_deltas is %d, at least 2 is needed", o.MaxDeltas))
 	}
 	if o.BaseTimeout < 0 || o.CloseTimeout < 0 {
 		errs = append(errs, fmt.Errorf("base_timeout is %s and close_timeout %s: none may be negative", o.BaseTimeout, o.CloseTimeout))

@@ -25,7 +25,7 @@ func history(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	fs := vfs.NewMem()
 	files := storage{}
-	opts := Options{Dir: "shard", FS: fs, CacheBytes: 4 << 20, BaseAfterBytes: 1}
+	opts := Options{Dir: "shard", FS: fs, CacheBytes: 4 << 20}
 	if seed%2 == 0 {
 		opts.CacheDir = "cache"
 	}
@@ -58,7 +58,7 @@ func history(t *testing.T, seed uint64) {
 				t.Fatal(err)
 			}
 		case n < 7:
-			if _, err := b.MergeDeltas(); err != nil {
+			if _, err := b.MergeDeltas(0); err != nil {
 				t.Fatal(err)
 			}
 		case n < 8:

@@ -98,7 +98,7 @@ func (tr *transcript) command(d *datadriven.TestData, out *strings.Builder) erro
 		tr.newest = int64(checkpoint)
 		return tr.b.AddDelta(int64(checkpoint), w.Bytes())
 	case "merge":
-		_, err := tr.b.MergeDeltas()
+		_, err := tr.b.MergeDeltas(0)
 		return err
 	case "base":
 		base, err := tr.b.WriteBase(tr.t.Context(), int64(checkpoint))

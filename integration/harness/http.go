@@ -38,9 +38,9 @@ func Get(address, path string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// Metric adds up the samples of one metric whose labels contain all that are given, such as `topic="in"`. It reports
-// whether there are any.
-func Metric(page, name string, labels ...string) (sum float64, found bool) {
+// Metric adds up the samples of one metric whose labels contain all that are given, such as `topic="in"`, and counts
+// them.
+func Metric(page, name string, labels ...string) (sum float64, samples int) {
 	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
 		line := lines.Text()
 		rest, ok := strings.CutPrefix(line, name)
@@ -53,10 +53,10 @@ func Metric(page, name string, labels ...string) (sum float64, found bool) {
 			matches = matches && strings.Contains(rest[:space], label)
 		}
 		if value, err := strconv.ParseFloat(rest[space+1:], 64); err == nil && matches {
-			sum, found = sum+value, true
+			sum, samples = sum+value, samples+1
 		}
 	}
-	return sum, found
+	return sum, samples
 }
 
 // WaitReady waits until the job at the address says that it is ready.

@@ -11,20 +11,20 @@ weir_records_total_other 7
 weir_up 1
 `
 	for _, c := range []struct {
-		name   string
-		labels []string
-		want   float64
-		found  bool
+		name    string
+		labels  []string
+		want    float64
+		samples int
 	}{
-		{"weir_records_total", nil, 107.5, true},
-		{"weir_records_total", []string{`topic="a"`}, 7.5, true},
-		{"weir_records_total", []string{`topic="a"`, `partition="1"`}, 4.5, true},
-		{"weir_up", nil, 1, true},
-		{"weir_down", nil, 0, false},
+		{"weir_records_total", nil, 107.5, 3},
+		{"weir_records_total", []string{`topic="a"`}, 7.5, 2},
+		{"weir_records_total", []string{`topic="a"`, `partition="1"`}, 4.5, 1},
+		{"weir_up", nil, 1, 1},
+		{"weir_down", nil, 0, 0},
 	} {
-		got, found := Metric(page, c.name, c.labels...)
-		if got != c.want || found != c.found {
-			t.Errorf("%s %v: %v %v, want %v %v", c.name, c.labels, got, found, c.want, c.found)
+		got, samples := Metric(page, c.name, c.labels...)
+		if got != c.want || samples != c.samples {
+			t.Errorf("%s %v: %v %v, want %v %v", c.name, c.labels, got, samples, c.want, c.samples)
 		}
 	}
 }

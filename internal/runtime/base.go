@@ -17,7 +17,7 @@ type baseWork struct {
 // startBase begins a base with everything up to the checkpoint that was just committed, if one is due. At most one is
 // under way; an error ends the attempt, since Pebble is then ahead of what the pointers list.
 func (a *attempt) startBase(committed int64) {
-	if a.backend == nil || a.base != nil || !a.backend.BaseDue() && !a.memoryDue() && !(a.backend.MergeDue() && !a.mergeable()) {
+	if a.backend == nil || a.base != nil || !a.baseDue() && !a.memoryDue() {
 		return
 	}
 	w := &baseWork{checkpoint: committed, done: make(chan *checkpoint.Base, 1)}
@@ -38,9 +38,17 @@ func (a *attempt) startBase(committed int64) {
 	})
 }
 
-// mergeable reports that the deltas together are small: many of them are then merged instead of written to a base.
-func (a *attempt) mergeable() bool {
-	return a.backend.PendingBytes() <= int64(a.cfg.Checkpoint.BaseAfter)/4
+// baseDue reports that there are bytes of deltas enough for a base.
+func (a *attempt) baseDue() bool {
+	return checkpoint.DecideMerge(deltaSizes(a.last.Deltas), a.cfg.Checkpoint.BaseAfter).Kind == checkpoint.MergeBase
+}
+
+func deltaSizes(deltas []checkpoint.Delta) []int64 {
+	sizes := make([]int64, len(deltas))
+	for i, d := range deltas {
+		sizes[i] = d.Size
+	}
+	return sizes
 }
 
 // memoryDue reports that the live maps are over their share of the budget and so need entries that may be evicted.

@@ -186,12 +186,16 @@ func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []b
 			return err
 		}
 		first := p.Checkpoint
-		if a.base == nil && a.backend.MergeDue() && a.mergeable() {
-			merged, err := a.backend.MergeDeltas()
+		m := checkpoint.DecideMerge(append(deltaSizes(p.Deltas), int64(len(delta))), a.cfg.Checkpoint.BaseAfter)
+		if m.Kind == checkpoint.MergeDeltas && a.base == nil {
+			merged, err := a.backend.MergeDeltas(m.From)
 			if err != nil {
 				return err
 			}
-			first, delta, p.Deltas = p.Deltas[0].First, merged, nil
+			if m.From < len(p.Deltas) {
+				first = p.Deltas[m.From].First
+			}
+			delta, p.Deltas = merged, p.Deltas[:min(m.From, len(p.Deltas))]
 		}
 		d, err := a.place(ctx, first, p.Checkpoint, delta)
 		if err != nil {

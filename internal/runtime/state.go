@@ -82,12 +82,9 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}
 	return pebblestate.Options{
 		Dir: filepath.Join(attempts, a.id), CacheDir: filepath.Join(dir, "cache"), CacheBytes: int64(c.Memory) / 8,
-		BaseAfterBytes: int64(c.BaseAfter), MaxDeltas: maxDeltas, Logger: a.logger,
+		Logger: a.logger,
 	}, nil
 }
-
-// maxDeltas is how many deltas a pointer lists at the most before they are merged: each costs a read at a restore.
-const maxDeltas = 64
 
 // readState fetches and verifies the deltas of a pointer, and says where its base is.
 func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {

@@ -66,8 +66,10 @@ func (p *program) app() *cli.App {
 		ErrWriter:       p.stderr,
 		HideHelpCommand: true,
 		HideVersion:     true,
-		ExitErrHandler:  func(*cli.Context, error) {},
-		Commands:        []*cli.Command{p.run(), p.validate(), p.savepoint(), p.checkpoints(), p.stop(), p.health(), version(p)},
+		// A value of --set may hold commas.
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		Commands:                  []*cli.Command{p.run(), p.validate(), p.savepoint(), p.checkpoints(), p.stop(), p.health(), version(p)},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usagef("unknown command %q%s", c.Args().First(), closest(c.App, c.Args().First()))

@@ -12,6 +12,7 @@ import (
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/source"
 )
 
@@ -77,7 +78,7 @@ func ExitCode(err error) int {
 	case errors.Is(err, kafka.ErrNoTopic), as[*source.MissingTopicError](err):
 		return ExitMissingTopic
 	case as[*checkpoint.RefusedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
-		errors.Is(err, checkpoint.ErrCorrupt):
+		errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt), errors.Is(err, pebblestate.ErrMismatch):
 		return ExitRestore
 	case as[*source.OptionError](err):
 		return ExitUsage

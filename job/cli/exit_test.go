@@ -20,6 +20,7 @@ import (
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/source"
 )
 
@@ -47,6 +48,8 @@ func TestEachErrorHasItsExitCode(t *testing.T) {
 		{"does not fit", &checkpoint.RefusedError{What: "checkpoint 1"}, ExitRestore},
 		{"split does not fit", &source.RestoreError{Topic: "t"}, ExitRestore},
 		{"damaged", fmt.Errorf("x: %w", checkpoint.ErrCorrupt), ExitRestore},
+		{"state does not fit", fmt.Errorf("x: %w", pebblestate.ErrMismatch), ExitRestore},
+		{"state damaged", fmt.Errorf("x: %w", pebblestate.ErrCorrupt), ExitRestore},
 		{"start offset out of range", &source.OptionError{Option: "start_offsets"}, ExitUsage},
 		{"data loss", &source.DataLossError{Topic: "t"}, ExitDataLoss},
 		{"not writable", fmt.Errorf("storage /x: cannot be written: %w", syscall.EACCES), ExitStorage},

@@ -143,8 +143,12 @@ func (s *show) perform(ctx context.Context) error {
 	background.Go(func() error { return s.watch(watching) })
 	act := func() error {
 		acts, both := errgroup.WithContext(watching)
-		acts.Go(func() error { return Feed(both, s.client, clicks.In, s.source, 0, s.Events, s.Over, &s.sent) })
-		acts.Go(func() error { return s.killAgainAndAgain(both) })
+		done := make(chan struct{})
+		acts.Go(func() error { return s.feed(both, done) })
+		acts.Go(func() error {
+			defer close(done)
+			return s.killAgainAndAgain(both)
+		})
 		if err := acts.Wait(); err != nil {
 			return err
 		}
@@ -165,6 +169,33 @@ func (s *show) perform(ctx context.Context) error {
 	stop()
 	background.Wait()
 	return err
+}
+
+// feed writes the input. The last twentieth of it trickles until the kills are done, since a job that is back has to have
+// something to do, by which one sees that it is.
+func (s *show) feed(ctx context.Context, killed <-chan struct{}) error {
+	at := s.Events * 19 / 20
+	if err := Feed(ctx, s.client, clicks.In, s.source, 0, at, s.Over, &s.sent); err != nil {
+		return err
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for few := max(1, (s.Events-at)/500); ; {
+		to := min(at+few, s.Events)
+		select {
+		case <-tick.C:
+		case <-killed:
+			to = s.Events
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := Feed(ctx, s.client, clicks.In, s.source, at, to, 0, &s.sent); err != nil {
+			return err
+		}
+		if at = to; at == s.Events {
+			return nil
+		}
+	}
 }
 
 // watch keeps the numbers on the screen up to date.
