@@ -70,6 +70,16 @@ func (c *cluster) feed(topic string, from, n, keys int) {
 // read returns what a read_committed reader sees of a topic, per key and in order.
 func (c *cluster) read(topic string) map[string][]string {
 	c.t.Helper()
+	out := map[string][]string{}
+	for _, r := range c.records(topic) {
+		out[string(r.Key)] = append(out[string(r.Key)], string(r.Value))
+	}
+	return out
+}
+
+// records returns the records that a read_committed reader sees, in order within a partition.
+func (c *cluster) records(topic string) (out []*kgo.Record) {
+	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	adm := kadm.NewClient(c.client)
@@ -87,7 +97,6 @@ func (c *cluster) read(topic string) map[string][]string {
 	})
 	cl := c.connect(kgo.ConsumePartitions(offsets), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 	defer cl.Close()
-	out := map[string][]string{}
 	for len(todo) > 0 {
 		fs := cl.PollFetches(ctx)
 		if err := fs.Err(); err != nil {
@@ -95,7 +104,7 @@ func (c *cluster) read(topic string) map[string][]string {
 		}
 		fs.EachRecord(func(r *kgo.Record) {
 			if !r.Attrs.IsControl() {
-				out[string(r.Key)] = append(out[string(r.Key)], string(r.Value))
+				out = append(out, r)
 			}
 			if r.Offset+1 >= todo[r.Partition] {
 				delete(todo, r.Partition)

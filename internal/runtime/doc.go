@@ -27,8 +27,10 @@
 //	                                              checkpoint; owns the last pointer
 //	  prepare       1 while it persists           waits for the brokers' acknowledgements             checkpoint's deadline
 //	  encode        1 while it persists           encodes frozen state into a delta                   ends by itself
-//	cleaner         1                             deletes what the last commit no longer lists        attempt's context
-//	failure watch   1                             ends the attempt when the sink has failed           attempt's context
+//	cleaner         1                             deletes what the last commit no longer lists;       attempt's context
+//	                                              commits offsets of groups on other clusters
+//	failure watch   1, with keyed state 2         ends the attempt when the sink or Pebble has        attempt's context
+//	                                              failed; lets blocked writers go when it ends
 //	reader          1 a source subtask            source.Reader.Run: hands on what was fetched        attempt's context;
 //	                                                                                                  end of input
 //	  fetch         1 a reader and broker         one fetch request at a time                         its reader

@@ -73,6 +73,7 @@ func Parse(name string, data []byte, opts LoadOptions) (*Loaded, error) {
 
 // settings checks the blocks of the whole job.
 func (b *builder) settings() {
+	b.positive(b.root, "", b.f.Parallelism)
 	o := b.f.Options
 	o.EnsureDefaults()
 	b.r.Invalid(b.root, "", o.Validate())

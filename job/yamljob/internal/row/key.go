@@ -3,6 +3,7 @@ package row
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +13,20 @@ import (
 // Key encoding (docs/formats/job-yaml.md; frozen, since the key is part of the state and of what a sink writes):
 //
 //	one value   its text: a string's bytes, digits, true, false, RFC 3339 in UTC with milliseconds.
-//	            But null, and a string that begins with '[', are written as an array of one.
+//	            But null (also a float that JSON has no number for), and a string that begins with '[', are written as an array of one.
 //	several     a JSON array, without spaces: ["AA",17,null]. Bytes that are not UTF-8 stay as they are.
 //
 // Each list of values has one encoding, and no other list of the same kinds has it.
 
 // AppendKey appends the encoded key of values.
 func AppendKey(dst []byte, values ...Value) []byte {
-	if len(values) == 1 && values[0].k != KindNull {
+	if len(values) == 1 {
 		switch v := values[0]; v.k {
+		case KindNull, KindFailed:
+		case KindFloat:
+			if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return AppendFloat(dst, f)
+			}
 		case KindString:
 			if s := v.Str(); s == "" || s[0] != '[' {
 				return append(dst, s...)

@@ -1,6 +1,7 @@
 package row
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,7 @@ func TestKeyEncodingIsFrozen(t *testing.T) {
 		{[]Value{String("[\xff")}, "[\"[\xff\"]"},
 		{[]Value{Null}, `[null]`},
 		{[]Value{Int(-17)}, `-17`},
+		{[]Value{Float(math.Copysign(0, -1))}, `-0`},
 		{[]Value{Float(2.5)}, `2.5`},
 		{[]Value{Float(1e21)}, `1e+21`},
 		{[]Value{Bool(true)}, `true`},
@@ -45,6 +47,17 @@ func TestKeyEncodingIsFrozen(t *testing.T) {
 			if !back[i].Equal(c.values[i]) {
 				t.Errorf("%s came back as %v", got, back)
 			}
+		}
+	}
+}
+
+func TestKeyOfNoNumberIsThatOfNull(t *testing.T) {
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if got := string(AppendKey(nil, Float(f))); got != "[null]" {
+			t.Errorf("%v is encoded as %s", f, got)
+		}
+		if got := string(AppendKey(nil, Float(f), Int(1))); got != "[null,1]" {
+			t.Errorf("%v and 1 are encoded as %s", f, got)
 		}
 	}
 }
