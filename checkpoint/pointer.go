@@ -17,6 +17,8 @@ type Pointer struct {
 	// Request is what a start asked for and has been carried out ("start", "fresh:<id>", "from:<savepoint id>"); it is
 	// copied into every later pointer of the lineage, so that a supervisor may repeat its flags at every restart.
 	Request string `cbor:"request" json:"request"`
+	// From is the directory or URL of the savepoint that the lineage began from, "" if it did not.
+	From string `cbor:"from,omitempty" json:"from,omitempty"`
 	// First marks an attempt's own first checkpoint.
 	First bool `cbor:"first,omitempty" json:"first,omitempty"`
 	// Final marks the last checkpoint of a job that has reached the end of its input.

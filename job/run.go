@@ -65,6 +65,9 @@ func (o *Options) Validate() error {
 	if err := o.Kafka.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("kafka: %w", err))
 	}
+	if err := o.Producer.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("producer: %w", err))
+	}
 	if err := o.Checkpoint.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("checkpoint: %w", err))
 	}

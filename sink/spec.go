@@ -37,3 +37,13 @@ type Options struct {
 	// attempt ends. Default 30s.
 	RequestTimeout time.Duration `yaml:"request_timeout"`
 }
+
+// Validate reports every mistake, joined.
+func (o Options) Validate() error {
+	c := Config{
+		Job: "job", CheckpointTopic: "topic",
+		Compression: o.Compression, MaxBuffered: o.MaxBuffered, MaxBatchBytes: o.MaxBatchBytes, RequestTimeout: o.RequestTimeout,
+	}
+	c.EnsureDefaults()
+	return c.Validate()
+}

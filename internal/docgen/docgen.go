@@ -22,8 +22,8 @@ var parts = []part{
 		intro: "At the top of the file stands the job's name, `job: NAME`, which is part of its transactional IDs and topics: letters, digits, `.`, `_` and `-`."},
 	{title: "Sources", path: "source.NAME", pkg: "job/yamljob", name: "SourceOptions",
 		intro: "`source` holds one block for each source. Its key is the name of the step, which is the identity of its offsets in checkpoints."},
-	{title: "Operators", path: "operators", pkg: "job/yamljob", name: "OperatorOptions",
-		intro: "`operators` is a list. [formats/job-yaml.md](formats/job-yaml.md) has the expressions and the rules."},
+	{title: "Operators", path: "operators.NAME", pkg: "job/yamljob", name: "OperatorOptions",
+		intro: "`operators` is a list of blocks; NAME is what a block says in `name`. [formats/job-yaml.md](formats/job-yaml.md) has the expressions and the rules."},
 	{title: "Sinks", path: "sink.NAME", pkg: "job/yamljob", name: "SinkOptions",
 		intro: "`sink` holds one block for each sink. All sinks write to the cluster of the job."},
 }
@@ -40,7 +40,7 @@ sizes 512MiB or 20KiB.
 
 // Generate returns the page. root is the module's folder.
 func Generate(root string) (string, error) {
-	pkgs := &packages{root: root, structs: map[string]*structType{}, loaded: map[string]bool{}}
+	pkgs := &packages{root: root, structs: map[string]*structType{}, loaded: map[string]bool{}, written: map[string]string{}}
 	var page strings.Builder
 	page.WriteString(header)
 	for _, p := range parts {
@@ -64,6 +64,11 @@ func (p *packages) section(page *strings.Builder, path, pkg, name, doc string) e
 	if doc != "" {
 		fmt.Fprintf(page, "\n### %s\n\n%s\n", path, doc)
 	}
+	if at, ok := p.written[pkg+"."+name]; ok {
+		fmt.Fprintf(page, "Its settings are those of [%s](#%s).\n", at, strings.ReplaceAll(at, ".", ""))
+		return nil
+	}
+	p.written[pkg+"."+name] = path
 	var plain, blocks []field
 	for _, f := range fields {
 		if f.isBlock() {

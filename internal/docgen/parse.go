@@ -27,6 +27,8 @@ type packages struct {
 	root    string
 	structs map[string]*structType
 	loaded  map[string]bool
+	// written has the path under which a struct has its section.
+	written map[string]string
 }
 
 // field is one setting.
@@ -117,17 +119,15 @@ func (p *packages) fields(pkg, name string) ([]field, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s.%s is not a struct", pkg, name)
 	}
+	settings := map[string]string{} // by field name
+	for _, f := range s.Fields.List {
+		if yaml, _ := yamlTag(f); len(f.Names) > 0 && yaml != "" && yaml != "-" {
+			settings[f.Names[0].Name] = yaml
+		}
+	}
 	var out []field
 	for _, f := range s.Fields.List {
-		tag := ""
-		if f.Tag != nil {
-			text, err := strconv.Unquote(f.Tag.Value)
-			if err != nil {
-				return nil, err
-			}
-			tag = reflect.StructTag(text).Get("yaml")
-		}
-		switch yaml, options, _ := strings.Cut(tag, ","); {
+		switch yaml, options := yamlTag(f); {
 		case options == "inline":
 			inner, err := p.named(t, f.Type)
 			if err != nil || inner == nil {
@@ -139,7 +139,7 @@ func (p *packages) fields(pkg, name string) ([]field, error) {
 			}
 			out = append(out, more...)
 		case yaml != "" && yaml != "-":
-			setting, err := p.field(t, f, yaml)
+			setting, err := p.field(t, f, yaml, settings)
 			if err != nil {
 				return nil, fmt.Errorf("%s.%s: %w", pkg, name, err)
 			}
@@ -149,13 +149,26 @@ func (p *packages) fields(pkg, name string) ([]field, error) {
 	return out, nil
 }
 
-func (p *packages) field(t *structType, f *ast.Field, yaml string) (field, error) {
+// yamlTag is a field's name in YAML, and what follows it in the tag.
+func yamlTag(f *ast.Field) (name, options string) {
+	if f.Tag == nil {
+		return "", ""
+	}
+	text, err := strconv.Unquote(f.Tag.Value)
+	if err != nil {
+		return "", ""
+	}
+	name, options, _ = strings.Cut(reflect.StructTag(text).Get("yaml"), ",")
+	return name, options
+}
+
+func (p *packages) field(t *structType, f *ast.Field, yaml string, others map[string]string) (field, error) {
 	name := f.Names[0].Name
 	doc := strings.Join(strings.Fields(f.Doc.Text()), " ")
 	if doc == "" {
 		return field{}, fmt.Errorf("%s has no doc comment", name)
 	}
-	out := field{yaml: yaml, doc: inWords(doc, name, yaml)}
+	out := field{yaml: yaml, doc: inWords(doc, name, yaml, others)}
 	typ := f.Type
 	if star, ok := typ.(*ast.StarExpr); ok {
 		typ = star.X
@@ -211,9 +224,26 @@ func kind(typ ast.Expr, inner *structType) string {
 	return "value"
 }
 
-// inWords makes a doc comment into a page's text: it names the setting as the file does.
-func inWords(doc, name, yaml string) string {
-	return regexp.MustCompile(`\b`+name+`\b`).ReplaceAllStringFunc(doc, func(s string) string {
-		return "`" + yaml + "`"
-	})
+// inWords makes a doc comment into a page's text. It names settings as the file does, and leaves out "X is", which the
+// table says already.
+func inWords(doc, name, yaml string, others map[string]string) string {
+	for other, setting := range others {
+		if strings.ToUpper(other) == other {
+			continue // TLS is also a word
+		}
+		// Inside a sentence only: at its beginning an ordinary word may look like a field.
+		doc = regexp.MustCompile(`([a-z,] )`+other+`\b`).ReplaceAllString(doc, "$1`"+setting+"`")
+	}
+	for _, verb := range []string{" is ", " are "} {
+		if rest, ok := strings.CutPrefix(doc, name+verb); ok {
+			return strings.ToUpper(rest[:1]) + rest[1:]
+		}
+	}
+	if rest, ok := strings.CutPrefix(doc, name+" and "); ok {
+		return "`" + yaml + "` and " + rest
+	}
+	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
+		return strings.ToUpper(rest[:1]) + rest[1:]
+	}
+	return doc
 }

@@ -15,6 +15,9 @@ func (s *operatorSubtask) align(channel int, id int64) error {
 			s.began = time.Now()
 		case checkpoint.AlignBlock:
 			s.gate.hold(true, ev.Channel)
+			if missing := s.aligner.WaitsFor(); len(missing) > 0 {
+				s.a.coord.send(alignment{s.chain.subtask, id, fmt.Sprintf("the barrier of channel %d (from %s)", missing[0], s.from[missing[0]])})
+			}
 		case checkpoint.AlignUnblock:
 			s.gate.hold(false, ev.Channel)
 		case checkpoint.AlignSnapshot:

@@ -79,7 +79,7 @@ func (a *attempt) build() error {
 	for _, t := range a.tasks {
 		subtasks += t.parallelism
 		if t.parallelism > a.keyGroups {
-			return fmt.Errorf("operator %s: parallelism %d is more than the %d key groups of the job", t.name, t.parallelism, a.keyGroups)
+			return &OptionError{fmt.Errorf("operator %s: parallelism %d is more than the %d key groups of the job", t.name, t.parallelism, a.keyGroups)}
 		}
 		if len(t.inputs) == 0 {
 			continue
@@ -115,6 +115,13 @@ func (a *attempt) buildSubtask(t *task, index int) error {
 	for _, e := range t.inputs {
 		for range e.channels() {
 			s.receive = append(s.receive, e.input.Type.receiver(c.stages[0].impl.In[e.port]))
+		}
+		for i := range e.channels() {
+			from := stream.SubtaskID{Operator: e.fromTask.name, Index: i}
+			if e.mode == forward {
+				from.Index = index
+			}
+			s.from = append(s.from, from)
 		}
 	}
 	s.aligner = checkpoint.NewAligner(len(s.receive), a.cfg.Checkpoint.Mode)
@@ -185,7 +192,8 @@ func (a *attempt) describe(watermarks map[string]int64) []checkpoint.Operator {
 // done or was stopped.
 func (a *attempt) run() error {
 	a.group.Go(func() error { return a.coord.run(a.ctx) })
-	a.group.Go(func() error { return a.coord.completeAll(a.ctx) })
+	a.group.Go(func() error { return a.coord.worker(a.ctx, a.coord.work[0], a.prepareAndPersist) })
+	a.group.Go(func() error { return a.coord.worker(a.ctx, a.coord.work[1], a.finish) })
 	a.group.Go(func() error { return a.clean(a.ctx) })
 	a.group.Go(func() error {
 		select {

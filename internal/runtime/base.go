@@ -12,6 +12,7 @@ import (
 type baseWork struct {
 	checkpoint int64
 	done       chan *checkpoint.Base
+	uploaded   int64 // bytes
 }
 
 // startBase begins a base with everything up to the checkpoint that was just committed, if one is due. At most one is
@@ -29,10 +30,11 @@ func (a *attempt) startBase(committed int64) {
 		}
 	}
 	a.group.Go(func() error {
-		b, err := a.writeBase(a.ctx, committed, known)
+		b, uploaded, err := a.writeBase(a.ctx, committed, known)
 		if err != nil {
 			return fmt.Errorf("base of checkpoint %d: %w", committed, err)
 		}
+		w.uploaded = uploaded
 		w.done <- b
 		return nil
 	})
@@ -55,28 +57,31 @@ func deltaSizes(deltas []checkpoint.Delta) []int64 {
 func (a *attempt) memoryDue() bool {
 	var bytes int64
 	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
-	return bytes > int64(a.cfg.Checkpoint.Memory)/2 && a.backend.PendingBytes() > 0
+	memory := int64(a.cfg.Checkpoint.Memory)
+	// Without many changes since the last base another one would make hardly anything evictable.
+	return bytes > memory/2 && a.backend.PendingBytes() > memory/16
 }
 
 // writeBase applies the deltas to Pebble, and uploads the files that no base had before.
-func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File) (*checkpoint.Base, error) {
+func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File) (b *checkpoint.Base, uploaded int64, err error) {
 	files, err := a.backend.WriteBase(ctx, upTo)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer a.backend.Release(files)
-	b := &checkpoint.Base{Checkpoint: files.Checkpoint}
+	b = &checkpoint.Base{Checkpoint: files.Checkpoint}
 	for _, f := range files.Files {
 		stored, ok := known[f.Hash]
 		if !ok {
 			if stored, err = a.upload(ctx, f); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
+			uploaded += stored.Size
 		}
 		stored.Local = f.Name
 		b.Files = append(b.Files, stored)
 	}
-	return b, nil
+	return b, uploaded, nil
 }
 
 func (a *attempt) upload(ctx context.Context, f pebblestate.BaseFile) (checkpoint.File, error) {
@@ -86,9 +91,9 @@ func (a *attempt) upload(ctx context.Context, f pebblestate.BaseFile) (checkpoin
 }
 
 // takeBase lets a pointer begin from a base that was finished since the last one.
-func (a *attempt) takeBase(p *checkpoint.Pointer) {
+func (a *attempt) takeBase(p *checkpoint.Pointer) (uploaded int64, taken bool) {
 	if a.base == nil {
-		return
+		return 0, false
 	}
 	select {
 	case b := <-a.base.done:
@@ -100,7 +105,10 @@ func (a *attempt) takeBase(p *checkpoint.Pointer) {
 			}
 		}
 		p.Deltas = rest
+		uploaded = a.base.uploaded
 		a.base = nil
+		return uploaded, true
 	default:
+		return 0, false
 	}
 }

@@ -17,7 +17,6 @@ type chain struct {
 	byNode   map[*Node]*stage
 	exchange []*exchangeOut
 	writers  []sink.Writer
-	late     int64
 }
 
 // stage is one step of a chain.

@@ -120,8 +120,8 @@ func (a *attempt) commitElsewhere(ctx context.Context, sources []checkpoint.Sour
 		for _, sp := range s.Splits {
 			offsets.Add(kadm.Offset{Topic: sp.Topic, Partition: sp.Partition, At: sp.Offset, LeaderEpoch: sp.LeaderEpoch})
 		}
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := kadm.NewClient(client).CommitAllOffsets(ctx, a.cfg.Checkpoint.GroupID(a.cfg.Job), offsets)
+		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := kadm.NewClient(client).CommitAllOffsets(bounded, a.cfg.Checkpoint.GroupID(a.cfg.Job), offsets)
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			a.logger.Warn("offsets on another cluster could not be committed", "operator", s.Name, "error", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // completion is a checkpoint from its trigger to its commit. The coordinator's goroutine fills it and then hands it to
-// the worker, twice: to persist and prepare, and to commit.
+// the workers: to persist and prepare, and then to commit.
 type completion struct {
 	checkpoint  int64
 	snapshots   []*snapshot
@@ -28,12 +28,15 @@ type completion struct {
 	persistTook, prepareTook time.Duration
 }
 
-// completeAll is the worker's goroutine.
-func (c *coordination) completeAll(ctx context.Context) error {
+// worker is the goroutine of one kind of slow work.
+func (c *coordination) worker(ctx context.Context, work <-chan *completion, do func(context.Context, *completion) error) error {
 	for {
 		select {
-		case f := <-c.work:
-			if err := c.a.advance(ctx, f); err != nil {
+		case f := <-work:
+			bounded, cancel := context.WithDeadlineCause(ctx, f.deadline, fmt.Errorf("expired after %s", c.a.cfg.Checkpoint.Timeout))
+			err := do(bounded, f)
+			cancel()
+			if err != nil {
 				c.send(failed{f.checkpoint, err})
 				<-ctx.Done()
 				return context.Cause(ctx)
@@ -44,33 +47,32 @@ func (c *coordination) completeAll(ctx context.Context) error {
 	}
 }
 
-// advance takes a checkpoint one step on: from frozen state to what can be committed, and from there to a committed
-// transaction.
-func (a *attempt) advance(ctx context.Context, c *completion) error {
-	ctx, cancel := context.WithDeadlineCause(ctx, c.deadline, fmt.Errorf("expired after %s", a.cfg.Checkpoint.Timeout))
-	defer cancel()
-	if !c.persisted {
-		if err := a.persist(ctx, c); err != nil {
-			return err
-		}
-		c.persisted = true
-		a.coord.send(persisted{c.checkpoint})
-		a.coord.send(prepared{c.checkpoint})
-		return nil
+// prepareAndPersist takes a checkpoint from frozen state to what can be committed.
+func (a *attempt) prepareAndPersist(ctx context.Context, c *completion) error {
+	if err := a.persist(ctx, c); err != nil {
+		return err
 	}
+	a.coord.send(persisted{c.checkpoint})
+	a.coord.send(prepared{c.checkpoint})
+	return nil
+}
+
+// finish takes a checkpoint from there to a committed transaction.
+func (a *attempt) finish(ctx context.Context, c *completion) error {
 	began := time.Now()
 	p := a.pointer(c)
-	if err := a.addState(ctx, p, c.delta); err != nil {
+	stored := checkpoint.PersistEvent{Checkpoint: c.checkpoint, Bytes: int64(len(c.delta))}
+	if err := a.addState(ctx, p, c.delta, &stored); err != nil {
 		return a.step("persist", err)
 	}
-	c.persistTook += time.Since(began)
+	stored.Took = c.persistTook + time.Since(began)
 	began = time.Now()
 	size, err := a.commit(ctx, p)
 	if err != nil {
 		return a.step("complete", err)
 	}
 	l := a.cfg.Listener
-	l.OnPersist(checkpoint.PersistEvent{Checkpoint: c.checkpoint, Took: c.persistTook, Bytes: int64(len(c.delta))})
+	l.OnPersist(stored)
 	l.OnPrepare(checkpoint.PrepareEvent{Checkpoint: c.checkpoint, Took: c.prepareTook})
 	l.OnComplete(checkpoint.CompleteEvent{
 		Checkpoint: c.checkpoint, Last: c.last, Final: c.final, Took: time.Since(c.began), Commit: time.Since(began), Size: size + sizeOf(p),
@@ -176,11 +178,11 @@ func (a *attempt) pointer(c *completion) *checkpoint.Pointer {
 }
 
 // addState puts the delta into the pointer, inline or as a file, after merging deltas or taking over a finished base.
-func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []byte) error {
+func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []byte, ev *checkpoint.PersistEvent) error {
 	if a.backend == nil {
 		return nil
 	}
-	a.takeBase(p)
+	ev.Uploaded, ev.Base = a.takeBase(p)
 	if delta != nil {
 		if err := a.backend.AddDelta(p.Checkpoint, delta); err != nil {
 			return err
@@ -200,6 +202,9 @@ func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []b
 		d, err := a.place(ctx, first, p.Checkpoint, delta)
 		if err != nil {
 			return err
+		}
+		if d.File != nil {
+			ev.Uploaded += d.File.Size
 		}
 		p.Deltas = append(append([]checkpoint.Delta(nil), p.Deltas...), d)
 	}

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -13,19 +15,21 @@ import (
 var errDone = errors.New("the job is done")
 
 // coordination carries out what the checkpoint coordinator decides. One goroutine owns the coordinator and never waits
-// for anything but its inputs; a second one does the slow work, one piece after the other, so checkpoints commit in order.
+// for anything but its inputs. The slow work is done by two others, one that persists and prepares and one that commits, each
+// one checkpoint after the other.
 type coordination struct {
 	a     *attempt
 	coord *checkpoint.Coordinator
 	// in takes what the subtasks and the worker report.
 	in chan any
-	// work has room for everything that can be asked for: three steps of each checkpoint in flight.
-	work chan *completion
+	// work has room for everything that can be asked for: each step once for each checkpoint in flight.
+	work [2]chan *completion // to persist and prepare, to commit
 
 	flight  map[int64]*completion
-	done    bool                  // the last checkpoint is committed
-	ended   int                   // source subtasks that have ended
-	waiting map[string]chan error // who waits for a savepoint, by directory
+	last    bool                    // the last checkpoint is triggered
+	done    bool                    // the last checkpoint is committed
+	ended   int                     // source subtasks that have ended
+	waiting map[string][]chan error // who waits for a savepoint, by directory
 }
 
 // What reaches the coordinator besides snapshots.
@@ -58,8 +62,9 @@ func newCoordination(a *attempt) *coordination {
 		ids = append(ids, o.chain.subtask)
 	}
 	c := &coordination{
-		a: a, in: make(chan any, 2*len(ids)+16), work: make(chan *completion, 2*checkpoint.Slots),
-		flight: map[int64]*completion{}, waiting: map[string]chan error{},
+		a: a, in: make(chan any, 2*len(ids)+16),
+		work:   [2]chan *completion{make(chan *completion, checkpoint.Slots), make(chan *completion, checkpoint.Slots)},
+		flight: map[int64]*completion{}, waiting: map[string][]chan error{},
 	}
 	// The attempt's own first checkpoint is committed already when the coordinator begins.
 	c.coord = checkpoint.NewCoordinator(a.cfg.Checkpoint, ids, a.last.Checkpoint-1)
@@ -95,7 +100,11 @@ func (c *coordination) run(ctx context.Context) error {
 		case m := <-c.in:
 			decisions = c.input(m)
 		case r := <-c.a.job.requests:
-			c.waiting[r.dir] = r.done
+			if c.last {
+				r.done <- errors.New("the job is taking its last checkpoint: there will be no savepoint")
+				continue
+			}
+			c.waiting[r.dir] = append(c.waiting[r.dir], r.done)
 			decisions = c.coord.Savepoint(r.dir, c.now())
 		case <-stop:
 			stop = nil
@@ -153,10 +162,10 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 	case failed:
 		return c.coord.Failed(m.checkpoint, m.err)
 	case savepointDone:
-		if done := c.waiting[m.dir]; done != nil {
+		for _, done := range c.waiting[m.dir] {
 			done <- m.err
-			delete(c.waiting, m.dir)
 		}
+		delete(c.waiting, m.dir)
 	case sourceEnd:
 		if c.ended++; c.ended == len(c.a.readers) {
 			return c.coord.EndOfInput(c.now())
@@ -169,6 +178,7 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 	switch d.Kind {
 	case checkpoint.DecideTrigger:
 		now := time.Now()
+		c.last = d.Last
 		c.flight[d.Checkpoint] = &completion{
 			checkpoint: d.Checkpoint, savepoint: d.Savepoint, last: d.Last, final: d.Final, began: now, deadline: now.Add(c.a.cfg.Checkpoint.Timeout),
 		}
@@ -179,10 +189,10 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 			r.barriers <- d.Checkpoint // has room for every checkpoint in flight
 		}
 	case checkpoint.DecidePersist:
-		// DecidePrepare comes with it: the worker does both side by side, and commits when asked for, in a second step.
-		c.work <- c.flight[d.Checkpoint]
+		// DecidePrepare comes with it: the worker does both side by side.
+		c.work[0] <- c.flight[d.Checkpoint]
 	case checkpoint.DecideCommit:
-		c.work <- c.flight[d.Checkpoint]
+		c.work[1] <- c.flight[d.Checkpoint]
 	case checkpoint.DecideComplete:
 		delete(c.flight, d.Checkpoint)
 	case checkpoint.DecideAbort:
@@ -199,7 +209,7 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 
 // refuseSavepoints answers whoever waits for a savepoint that this attempt will not make.
 func (c *coordination) refuseSavepoints() {
-	for _, done := range c.waiting {
+	for _, done := range slices.Concat(slices.Collect(maps.Values(c.waiting))...) {
 		done <- errors.New("the attempt ended before the savepoint was complete: ask again")
 	}
 }

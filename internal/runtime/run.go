@@ -51,6 +51,7 @@ func (j *Job) Run(ctx context.Context) error {
 			f := j.fenced(ctx, tries)
 			tries++
 			if f.Action == checkpoint.FencedStop {
+				j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: f.Err, GiveUp: true, Reason: f.Reason})
 				return fmt.Errorf("job %s: %w (%w)", j.cfg.Job, f.Err, err)
 			}
 			delay, reason = f.Pause, f.Reason
@@ -64,6 +65,7 @@ func (j *Job) Run(ctx context.Context) error {
 		default:
 			r := j.cfg.Checkpoint.Restart.Decide(history, cause, *j.cfg.Checkpoint.TolerableFailures, failedAt, rand.Float64())
 			if r.GiveUp {
+				j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: err, GiveUp: true, Reason: r.Reason})
 				j.cfg.Logger.Error("job failed", "job", j.cfg.Job, "error", err, "reason", r.Reason)
 				return fmt.Errorf("job %s: %w", j.cfg.Job, err)
 			}
@@ -188,6 +190,7 @@ func causeOf(err error) checkpoint.Cause {
 		loss      *source.DataLossError
 		restore   *source.RestoreError
 		option    *source.OptionError
+		wrong     *OptionError
 	)
 	switch {
 	case errors.As(err, &takenOver):
@@ -204,7 +207,7 @@ func causeOf(err error) checkpoint.Cause {
 		return checkpoint.CausePermanent
 	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt): // the file stays damaged
 		return checkpoint.CausePermanent
-	case errors.Is(err, errPermanent):
+	case errors.As(err, &wrong):
 		return checkpoint.CausePermanent
 	case errors.As(err, &failed):
 		return checkpoint.CauseCheckpoint
@@ -212,8 +215,11 @@ func causeOf(err error) checkpoint.Cause {
 	return checkpoint.CauseOther
 }
 
-// errPermanent marks an error that a restart does not mend and that has no type of its own.
-var errPermanent = errors.New("a restart does not mend it")
+// OptionError is an option that does not fit what is found at the start. A restart does not mend it.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
 
 func (j *Job) setPhase(p Phase) { j.note(func(s *Status) { s.Phase = p }) }
 

@@ -2,7 +2,9 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,30 +14,26 @@ import (
 	"github.com/weirstream/weir/checkpoint"
 )
 
-// request says what the start asks for. Only the first attempt of a process asks: a restart goes on.
-func (a *attempt) request(ctx context.Context) (checkpoint.Request, *checkpoint.Pointer, error) {
+// request says what the start asks for, and reads the savepoint that it names. Only a process that has committed nothing
+// yet asks: a restart goes on.
+func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkpoint.Request, *checkpoint.Pointer, error) {
 	s := a.cfg.Start
 	r := checkpoint.Request{}
 	switch {
+	case a.job.ran.Load():
+		return r, nil, nil
 	case s.From != "" && s.Fresh:
-		return r, nil, fmt.Errorf("a start is either from a savepoint or fresh, not both: %w", errPermanent)
+		return r, nil, &OptionError{errors.New("a start is either from a savepoint or fresh, not both")}
 	case s.Fresh:
 		r = checkpoint.Request{Kind: checkpoint.RequestFresh, ID: s.FreshName}
 	case s.From != "":
-		if !strings.Contains(s.From, "://") {
-			if _, err := os.Stat(s.From); err != nil {
-				return r, nil, fmt.Errorf("savepoint: %w (%w)", err, errPermanent)
-			}
+		m, err := a.readSavepoint(ctx, s.From)
+		if errors.Is(err, fs.ErrNotExist) && last != nil && last.From == s.From && !s.Again {
+			// The lineage began from it, and needs it no more.
+			return r, nil, nil
 		}
-		store, err := checkpoint.OpenStore(ctx, s.From)
 		if err != nil {
-			return r, nil, fmt.Errorf("savepoint: %w", err)
-		}
-		a.closers = append(a.closers, func() { _ = store.Close() })
-		a.savepointFiles = checkpoint.NewFiles(store, a.cfg.Listener)
-		m, err := checkpoint.ReadManifest(ctx, a.savepointFiles)
-		if err != nil {
-			return r, nil, fmt.Errorf("savepoint: %w (%w)", err, errPermanent)
+			return r, nil, &checkpoint.RefusedError{What: "savepoint", Findings: []string{err.Error()}}
 		}
 		a.savepoint = m
 		r = checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}
@@ -47,6 +45,32 @@ func (a *attempt) request(ctx context.Context) (checkpoint.Request, *checkpoint.
 		return r, a.savepoint.Pointer, nil
 	}
 	return r, nil, nil
+}
+
+func (a *attempt) readSavepoint(ctx context.Context, from string) (*checkpoint.Manifest, error) {
+	if !strings.Contains(from, "://") {
+		if _, err := os.Stat(from); err != nil { // opening a store would make the directory
+			return nil, err
+		}
+	}
+	store, err := checkpoint.OpenStore(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, func() { _ = store.Close() })
+	a.savepointFiles = checkpoint.NewFiles(store, a.cfg.Listener)
+	return checkpoint.ReadManifest(ctx, a.savepointFiles)
+}
+
+// from is what the pointers of the lineage say of the savepoint that it began from.
+func (a *attempt) from(res *checkpoint.Resolution) string {
+	switch {
+	case res.Kind == checkpoint.ResolvedSavepoint:
+		return a.cfg.Start.From
+	case res.Pointer != nil:
+		return res.Pointer.From
+	}
+	return ""
 }
 
 // savepointTimeout bounds the copy of a savepoint, whatever its size.
@@ -91,6 +115,9 @@ func (a *attempt) copySavepoint(ctx context.Context, s checkpoint.Savepoint) (*c
 	p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
 	if err != nil {
 		return nil, err
+	}
+	if p.Checkpoint != s.Checkpoint {
+		return nil, fmt.Errorf("%w: the pointer at offset %d is that of checkpoint %d", checkpoint.ErrCorrupt, s.Offset, p.Checkpoint)
 	}
 	to, err := checkpoint.OpenStore(ctx, s.Directory)
 	if err != nil {

@@ -88,7 +88,7 @@ func (a *attempt) connect(ctx context.Context) error {
 		return err
 	}
 	if err := cfg.Checkpoint.CheckTimeouts(longest); err != nil {
-		return err
+		return &OptionError{err}
 	}
 	topic := cfg.Checkpoint.Topic(cfg.Job)
 	if a.log, err = sink.NewPointerLog(a.client, cfg.logConfig()); err != nil {
@@ -126,7 +126,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, savepoint, err := a.request(ctx)
+	request, savepoint, err := a.request(ctx, last)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 		Job: checkpoint.Description{
 			Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Operators: a.describe(nil), Topics: topics,
 		},
-		Request: request, Last: last, Savepoint: savepoint, Group: group, GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job),
+		Request: request, Last: last, LastOffset: offset, Savepoint: savepoint, Group: group, GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job),
 		Topic: a.log.Topic(), NewLineage: uuid.NewString(),
 	}
 	for i := range s.Job.Operators {
@@ -225,12 +225,7 @@ func (a *attempt) firstPointer(res *checkpoint.Resolution, topics []checkpoint.T
 	p := &checkpoint.Pointer{
 		Job: a.cfg.Job, Shard: a.shard, Shards: 1, Checkpoint: res.Last + 1, Attempt: a.id,
 		Lineage: res.Lineage, Host: host, Time: a.now(), Request: res.Request, First: true, KeyGroups: a.keyGroups,
-		Topics: topics, Unfinished: res.Unfinished,
-	}
-	for i, s := range p.Unfinished {
-		if s.Offset < 0 {
-			p.Unfinished[i].Offset = a.lastOffset
-		}
+		Topics: topics, Unfinished: res.Unfinished, From: a.from(res),
 	}
 	return p
 }

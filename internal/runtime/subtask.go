@@ -237,8 +237,9 @@ func (s *subtask) idle() error {
 type operatorSubtask struct {
 	subtask
 	gate *gate
-	// receive and ports belong to the gate's channels.
+	// receive and from belong to the gate's channels: what takes a message's events, and who sends them.
 	receive []func(any) error
+	from    []stream.SubtaskID
 	aligner *checkpoint.Aligner
 	// began is when the first barrier of the open checkpoint came.
 	began time.Time

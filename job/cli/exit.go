@@ -80,7 +80,7 @@ func ExitCode(err error) int {
 	case as[*checkpoint.RefusedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
 		errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt), errors.Is(err, pebblestate.ErrMismatch):
 		return ExitRestore
-	case as[*source.OptionError](err):
+	case as[*source.OptionError](err), as[*runtime.OptionError](err):
 		return ExitUsage
 	case as[*source.DataLossError](err):
 		return ExitDataLoss

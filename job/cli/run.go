@@ -69,11 +69,10 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	logger := o.Logger
-	if logger == nil {
-		logger = o.Log.Logger(p.stderr)
+	if o.Logger == nil {
+		o.Logger = o.Log.Logger(p.stderr)
 	}
-	o.Logger = logger.With("job", l.graph.Name())
+	logger := o.Logger.With("job", l.graph.Name()) // the engine adds it by itself
 
 	metrics := web.NewMetrics(buildVersion())
 	o.Listener = checkpoint.Tee(metrics.Listener(), o.Listener)
@@ -88,13 +87,13 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 			return err
 		}
 		defer server.Close()
-		server.Serve(l.graph.Name(), j, metrics, o.Logger)
-		o.Logger.Info("listening", "address", server.Addr())
+		server.Serve(l.graph.Name(), j, metrics, logger)
+		logger.Info("listening", "address", server.Addr())
 	}
-	defer stopOnSignal(o.Logger, j.Stop)()
+	defer stopOnSignal(logger, j.Stop)()
 	if err := j.Run(context.WithoutCancel(c.Context)); err != nil {
 		return err
 	}
-	o.Logger.Info("ended", "checkpoint", j.Status().Checkpoint)
+	logger.Info("ended", "checkpoint", j.Status().Checkpoint)
 	return nil
 }

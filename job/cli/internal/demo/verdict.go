@@ -3,9 +3,59 @@ package demo
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/weirstream/weir/job/cli/internal/clicks"
 )
+
+// drain waits until all results are there, or nothing comes any more; then until the reader has read all there is, so that
+// a result too many is seen as well.
+func (s *show) drain(ctx context.Context) error {
+	for {
+		seen, _ := s.reader.progress()
+		if seen >= s.want.Count() {
+			break
+		}
+		if err := s.moreThan(ctx, seen); err != nil {
+			s.state.note(err.Error())
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !s.Keep && s.job.process().running() {
+		if err := s.job.stop(20 * time.Second); err != nil {
+			return err
+		}
+		s.state.update(func(v *numbers) { v.doing = "stopped" })
+	}
+	return s.readAll(ctx)
+}
+
+func (s *show) readAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	listed, err := kadm.NewClient(s.client).ListCommittedOffsets(ctx, clicks.Out)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("end of topic %s: %w", clicks.Out, err)
+	}
+	ends := map[int32]int64{}
+	listed.Each(func(o kadm.ListedOffset) { ends[o.Partition] = o.Offset })
+	for !s.reader.reached(ends) {
+		if err := s.wait(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("topic %s was not read to its end: %w", clicks.Out, err)
+		}
+	}
+	out, _ := s.reader.progress()
+	s.state.update(func(v *numbers) { v.fed, v.out = s.sent.Load(), out })
+	return nil
+}
 
 // compare says how what the reader saw differs from what a plain loop over the input computes.
 func (s *show) compare() error {

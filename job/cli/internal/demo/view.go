@@ -83,7 +83,7 @@ func recoveries(all []time.Duration) string {
 	if len(all) == 0 {
 		return ""
 	}
-	const shown = 6
+	const shown = 5
 	first := max(0, len(all)-shown)
 	var parts []string
 	for _, d := range all[first:] {
