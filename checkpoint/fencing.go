@@ -17,6 +17,10 @@ type Fenced struct {
 	Began int64
 	// Last is the last committed pointer, nil if there is none.
 	Last *Pointer
+	// Taken says that a producer without an open transaction was fenced too: no timeout does that, so another process is
+	// recovering. Watched is how long this one has waited for the other's first checkpoint.
+	Taken   bool
+	Watched time.Duration
 	// Tries counts the recoveries in a row that were fenced before their first checkpoint.
 	Tries int
 	// Random is a number in [0, 1), for the jitter.
@@ -33,6 +37,9 @@ const (
 	FencedRecover
 	// FencedPause: another process recovers at the same time, and neither has committed yet. Recover after the pause.
 	FencedPause
+	// FencedWatch: another process is recovering and has not committed yet. Fence nobody, read the last pointer again after
+	// the pause, and decide again.
+	FencedWatch
 )
 
 // Fencing is the decision of [DecideFenced].
@@ -50,9 +57,18 @@ const (
 	fencedPauseMax = 4 * time.Second
 )
 
+// How long a process that was taken over waits for the other one's first checkpoint, and how often it looks. A restore
+// may have to download its state; if the other process dies meanwhile, this one goes on after the wait.
+const (
+	watchFor   = 30 * time.Second
+	watchPause = 100 * time.Millisecond
+)
+
 // DecideFenced says what an attempt does that was fenced.
 func DecideFenced(f Fenced) Fencing {
 	switch {
+	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken && f.Watched < watchFor:
+		return Fencing{Action: FencedWatch, Pause: watchPause, Reason: "another process is recovering this job"}
 	case f.Last != nil && f.Last.Attempt == f.Attempt:
 		// Also when the answer of the own first commit was lost.
 		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("checkpoint %d is this attempt's own: the broker timed a transaction out", f.Last.Checkpoint)}

@@ -19,6 +19,9 @@ func TestFencedAttempt(t *testing.T) {
 		{"the answer of the own first commit was lost", Fenced{Began: 42, Last: own}, FencedRecover},
 		{"taken over", Fenced{FirstCommitted: true, Began: 42, Last: newer}, FencedStop},
 		{"taken over before the own first commit", Fenced{Began: 42, Last: newer}, FencedStop},
+		{"another process is recovering", Fenced{FirstCommitted: true, Began: 42, Last: own, Taken: true}, FencedWatch},
+		{"the other process has died", Fenced{FirstCommitted: true, Began: 42, Last: own, Taken: true, Watched: watchFor}, FencedRecover},
+		{"the other process has committed", Fenced{FirstCommitted: true, Began: 42, Last: newer, Taken: true}, FencedStop},
 		{"two recover at the same time", Fenced{Began: 42, Last: before}, FencedPause},
 		{"two start for the first time", Fenced{Began: 0, Last: nil}, FencedPause},
 		{"a first start meets one that has begun", Fenced{Began: 0, Last: before}, FencedStop},
@@ -26,7 +29,7 @@ func TestFencedAttempt(t *testing.T) {
 	} {
 		tc.state.Job, tc.state.Attempt = "clicks", "own"
 		got := DecideFenced(tc.state)
-		if got.Action != tc.want || (got.Err != nil) != (tc.want == FencedStop) || (got.Pause > 0) != (tc.want == FencedPause) || got.Reason == "" {
+		if got.Action != tc.want || (got.Err != nil) != (tc.want == FencedStop) || (got.Pause > 0) != (tc.want == FencedPause || tc.want == FencedWatch) || got.Reason == "" {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}

@@ -53,12 +53,17 @@ type Transactions interface {
 	CommitOffsets(ctx context.Context, checkpoint int64, offsets []Offset) error
 	// Commit commits the checkpoint's transaction. It is asked once: an error means that the outcome is unknown.
 	Commit(ctx context.Context, checkpoint int64) error
+	// Taken reports whether another process has fenced this one, as far as the brokers tell before that process commits
+	// anything.
+	Taken(ctx context.Context) (bool, error)
 	// Failed is closed when a record could not be written; Err then says why. Every call fails from then on.
 	Failed() <-chan struct{}
 	Err() error
 	// OldestOpen is when the oldest transaction that has records and is not committed began, in milliseconds since the Unix
 	// epoch; 0 if none.
 	OldestOpen() int64
+	// Interrupt ends every wait: calls fail from now on.
+	Interrupt()
 	// Close releases connections and returns when every goroutine has ended. An open transaction stays open: the next
 	// attempt's Fence aborts it.
 	Close()

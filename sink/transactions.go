@@ -188,6 +188,9 @@ func (t *KafkaTransactions) Stats() Stats {
 // TransactionVersion is the cluster's finalized transaction.version, known after Fence.
 func (t *KafkaTransactions) TransactionVersion() int { return t.version }
 
+// Interrupt ends every wait of writers, and lets calls fail.
+func (t *KafkaTransactions) Interrupt() { t.fail(errClosed) }
+
 // Close releases connections and returns when every goroutine has ended. What is not acknowledged is dropped; the next
 // attempt's Fence aborts it. Calls that wait for the brokers must have returned, or have their context cancelled.
 func (t *KafkaTransactions) Close() {

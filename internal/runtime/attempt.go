@@ -200,7 +200,7 @@ func (a *attempt) run() error {
 		case <-a.tx.Failed():
 			return a.tx.Err()
 		case <-a.ctx.Done():
-			a.tx.Close() // ends the wait of every writer
+			a.tx.Interrupt() // ends the wait of every writer
 			return context.Cause(a.ctx)
 		}
 	})

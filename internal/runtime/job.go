@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,7 @@ type Job struct {
 	stop     chan struct{}
 	stopped  bool
 	requests chan savepointRequest
+	ended    chan struct{} // Run has returned
 }
 
 // Phase is what a job does at the moment.
@@ -99,7 +101,7 @@ func NewJob(cfg Config) *Job {
 		cfg.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	cfg.Listener = checkpoint.Tee(cfg.Listener) // every func is set
-	j := &Job{cfg: cfg, id: uuid.NewString(), stop: make(chan struct{}), requests: make(chan savepointRequest)}
+	j := &Job{cfg: cfg, id: uuid.NewString(), stop: make(chan struct{}), requests: make(chan savepointRequest), ended: make(chan struct{})}
 	j.status.Store(&Status{Phase: Starting})
 	return j
 }
@@ -135,18 +137,24 @@ type savepointRequest struct {
 	done chan error
 }
 
+var errNotRunning = errors.New("the job has ended")
+
 // Savepoint takes a checkpoint that is to be kept, and copies it to a directory or URL, which must not exist. It returns
 // when the savepoint is whole. A copy that fails does not hurt the job.
 func (j *Job) Savepoint(ctx context.Context, dir string) error {
 	r := savepointRequest{dir: dir, done: make(chan error, 1)}
 	select {
 	case j.requests <- r:
+	case <-j.ended:
+		return errNotRunning
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	select {
 	case err := <-r.done:
 		return err
+	case <-j.ended:
+		return errNotRunning
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -18,13 +18,14 @@ import (
 type recovered struct {
 	attempt string
 	began   int64
-	// committed says that the attempt's own first checkpoint is committed.
-	committed bool
+	// committed says that the attempt's own first checkpoint is committed; taken, that another process has fenced it.
+	committed, taken bool
 }
 
 // Run runs the job: attempt after attempt, until its input has ended, Stop was asked for, or the restart strategy gives
 // up. The end of ctx ends it at once, as a crash would. Run returns when everything it started has returned.
 func (j *Job) Run(ctx context.Context) error {
+	defer close(j.ended)
 	defer j.setPhase(Ended)
 	var history checkpoint.History
 	tries := 0
@@ -102,7 +103,18 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 	j.cfg.Listener.OnRestore(checkpoint.RestoreEvent{
 		Attempt: a.id, Lineage: a.last.Lineage, Kind: a.kind, Checkpoint: a.restored, Took: took,
 	})
-	return a.run()
+	err = a.run()
+	if isFenced(err) {
+		// Asked while the attempt's producers are still known.
+		taken, askErr := a.tx.Taken(ctx)
+		if askErr != nil {
+			a.logger.Warn("whether another process has taken over is not known", "error", askErr)
+		}
+		r := *j.recovered.Load()
+		r.taken = taken || askErr != nil
+		j.recovered.Store(&r)
+	}
+	return err
 }
 
 // recover makes an attempt. At the first start it waits for a broker if that was asked for.
@@ -140,14 +152,19 @@ func (j *Job) pause(ctx context.Context, d time.Duration) bool {
 func (j *Job) fenced(ctx context.Context, tries int) checkpoint.Fencing {
 	f := checkpoint.Fenced{Job: j.cfg.Job, Tries: tries, Random: rand.Float64()}
 	if r := j.recovered.Load(); r != nil {
-		f.Attempt, f.Began, f.FirstCommitted = r.attempt, r.began, r.committed
+		f.Attempt, f.Began, f.FirstCommitted, f.Taken = r.attempt, r.began, r.committed, r.taken
 	}
-	last, err := j.readLast(ctx)
-	if err != nil {
-		return checkpoint.Fencing{Action: checkpoint.FencedPause, Pause: time.Second, Reason: err.Error()}
+	for began := time.Now(); ; f.Watched = time.Since(began) {
+		last, err := j.readLast(ctx)
+		if err != nil {
+			return checkpoint.Fencing{Action: checkpoint.FencedPause, Pause: time.Second, Reason: err.Error()}
+		}
+		f.Last = last
+		d := checkpoint.DecideFenced(f)
+		if d.Action != checkpoint.FencedWatch || !j.pause(ctx, d.Pause) || ctx.Err() != nil {
+			return d
+		}
 	}
-	f.Last = last
-	return checkpoint.DecideFenced(f)
 }
 
 // readLast reads the last committed pointer without fencing anybody.
@@ -161,16 +178,20 @@ func (j *Job) readLast(ctx context.Context) (*checkpoint.Pointer, error) {
 	if err != nil {
 		return nil, err
 	}
-	logged, err := log.Last(ctx)
-	if err != nil || logged == nil {
+	// Without a wait for open transactions: one of them may be this process's own, and a newer attempt has aborted it.
+	logged, err := log.List(ctx, 1)
+	if err != nil || len(logged) == 0 {
 		return nil, err
 	}
-	return checkpoint.DecodePointer(logged.Value)
+	return checkpoint.DecodePointer(logged[0].Value)
 }
 
+// isFenced reports whether somebody else may have taken the job over: a producer was fenced, or it is not known what
+// became of a commit.
 func isFenced(err error) bool {
 	var fenced *sink.FencedError
-	return errors.As(err, &fenced)
+	var unknown *sink.UnknownOutcomeError
+	return errors.As(err, &fenced) || errors.As(err, &unknown)
 }
 
 func isUnreachable(err error) bool {

@@ -51,6 +51,7 @@ func TestEachErrorHasItsExitCode(t *testing.T) {
 		{"state does not fit", fmt.Errorf("x: %w", pebblestate.ErrMismatch), ExitRestore},
 		{"state damaged", fmt.Errorf("x: %w", pebblestate.ErrCorrupt), ExitRestore},
 		{"start offset out of range", &source.OptionError{Option: "start_offsets"}, ExitUsage},
+		{"an option that does not fit the broker", &runtime.OptionError{Err: errors.New("x")}, ExitUsage},
 		{"data loss", &source.DataLossError{Topic: "t"}, ExitDataLoss},
 		{"not writable", fmt.Errorf("storage /x: cannot be written: %w", syscall.EACCES), ExitStorage},
 		{"disk full", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, ExitStorage},

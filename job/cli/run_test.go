@@ -94,7 +94,7 @@ func TestFailuresAtTheStartAreOneLineWithAnExitCode(t *testing.T) {
 		{"missing sink topic", sums(t, b), []string{"--set", "sink.out.topic=nowhere"}, ExitMissingTopic, "nowhere"},
 		{"port in use", sums(t, b), []string{"--address", taken.Addr().String()}, ExitPortInUse, taken.Addr().String()},
 		{"local directory is a file", sums(t, b), []string{"--set", "checkpoint.local_dir=" + notADirectory}, ExitStorage, notADirectory},
-		{"no savepoint there", sums(t, b), []string{"--from", filepath.Join(t.TempDir(), "none")}, ExitStorage, "none"},
+		{"no savepoint there", sums(t, b), []string{"--from", filepath.Join(t.TempDir(), "none")}, ExitRestore, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
