@@ -134,8 +134,11 @@ func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
 func locate(kind, name string, err error) error {
-	var at *stepError
-	if err == nil || errors.As(err, &at) {
+	if err == nil {
+		return nil
+	}
+	var at *stepError // after the check: it escapes, and this is the path of a record
+	if errors.As(err, &at) {
 		return err
 	}
 	return &stepError{step: kind + " " + name, err: err}
@@ -391,6 +394,9 @@ func (a *attempt) buildSink(c *chain, s *stage, index int) error {
 		s.counts.recordsOut++
 		s.counts.bytesOut += int64(len(rec.Key) + len(rec.Value))
 		err := w.Write(rec)
+		if err == nil {
+			return nil
+		}
 		var large *sink.TooLargeError
 		if errors.As(err, &large) {
 			return s.locate(bad.sink(rec, err))
