@@ -31,7 +31,7 @@ func (o *Options) GroupID(job string) string {
 
 // FileName returns the name of a file in the checkpoint store: "<job>/<shard>/<attempt>/<hash>.<kind>". It holds the
 // attempt and the hash of the content, so no two uploads of different content, and none of different attempts, share a
-// name (rule 15). Kind is "sst", "delta", "pointer", ...
+// name (rule 15). Kind is "base", "delta" or "pointer".
 func FileName(job string, shard int, attempt string, hash Hash, kind string) string {
 	return fmt.Sprintf("%s/%d/%s/%s.%s", job, shard, attempt, hash, kind)
 }

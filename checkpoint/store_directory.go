@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // directory is a Store in a directory. A file is written under another name, synced, renamed, and its directory synced,
@@ -194,7 +195,7 @@ func (d *directory) Exists(_ context.Context, name string) (bool, error) {
 func mkdirSynced(dir string) error {
 	if info, err := os.Stat(dir); err == nil {
 		if !info.IsDir() {
-			return errors.New("not a directory")
+			return syscall.ENOTDIR
 		}
 		return nil
 	}

@@ -38,7 +38,7 @@ type Config struct {
 	// StartTimeout is how long the first contact may take: name lookup, connection, authentication and an answer. Default: 5s.
 	StartTimeout time.Duration `yaml:"start_timeout"`
 	// Dialer, if set, opens every connection, below TLS: for tests, and for programs that go through a proxy.
-	Dialer func(ctx context.Context, network, address string) (net.Conn, error) `yaml:"-"`
+	Dialer func(ctx context.Context, network, address string) (net.Conn, error) `yaml:"-" json:"-"`
 }
 
 // TLS are the settings of encrypted connections.
