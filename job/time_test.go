@@ -71,6 +71,7 @@ func TestJobOutlivesAnHourWithoutABroker(t *testing.T) {
 		})
 		time.Sleep(time.Hour)
 		away.Store(false)
+		time.Sleep(2 * time.Minute) // the restart strategy's longest delay, and more
 		eventually(t, "the job to run", func() bool { return j.Status().Phase == runtime.Running })
 		eventually(t, "the results", func() bool { return diff(c.read("out"), wantSums(200, 10)) == nil })
 		j.stop()

@@ -94,6 +94,9 @@ func (p *Process) Running() bool {
 // if that takes longer.
 func (p *Process) Exit(within time.Duration) int {
 	p.t.Helper()
+	if !p.Running() {
+		return p.cmd.ProcessState.ExitCode()
+	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {

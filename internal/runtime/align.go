@@ -33,6 +33,7 @@ func (s *operatorSubtask) align(channel int, id int64) error {
 
 func (s *operatorSubtask) snapshot(id int64) error {
 	s.dirty.Store(false)
+	s.chain.moved.Store(false)
 	aligned := time.Now()
 	snap, err := s.chain.barrier(id)
 	if err != nil {

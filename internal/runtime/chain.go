@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/sink"
@@ -17,6 +18,8 @@ type chain struct {
 	byNode   map[*Node]*stage
 	exchange []*exchangeOut
 	writers  []sink.Writer
+	// moved says that event time has moved in the chain since the last barrier.
+	moved atomic.Bool
 }
 
 // stage is one step of a chain.
@@ -31,6 +34,8 @@ type stage struct {
 	// next are the steps of the same chain that read this one, and exchanges the channels to other tasks.
 	next      []stagePort
 	exchanges []*exchangeOut
+	// moved notes that event time has moved: something that a checkpoint has to keep (rule 9).
+	moved func()
 	// counts are published by the end of a batch, so that a record costs no atomic operation.
 	counts  counts
 	metrics *StepMetrics
@@ -95,20 +100,28 @@ func (s *stage) advance(wm int64, idle bool) error {
 	if wm == s.watermark && idle == s.idle {
 		return nil
 	}
-	if wm > s.watermark && s.impl.OnWatermark != nil {
-		if err := s.impl.OnWatermark(wm); err != nil {
-			return s.locate(err)
+	if wm > s.watermark {
+		s.moved()
+		if s.impl.OnWatermark != nil {
+			if err := s.impl.OnWatermark(wm); err != nil {
+				return s.locate(err)
+			}
 		}
 	}
 	s.watermark, s.idle = wm, idle
 	s.metrics.Watermark.Store(wm)
+	return s.handOn()
+}
+
+// handOn tells the steps after this one of its watermark.
+func (s *stage) handOn() error {
 	for _, n := range s.next {
-		if err := n.stage.setWatermark(n.port, wm, idle); err != nil {
+		if err := n.stage.setWatermark(n.port, s.watermark, s.idle); err != nil {
 			return err
 		}
 	}
 	for _, x := range s.exchanges {
-		if err := x.send(message{kind: watermark, watermark: wm, idle: idle}); err != nil {
+		if err := x.send(message{kind: watermark, watermark: s.watermark, idle: s.idle}); err != nil {
 			return err
 		}
 	}
@@ -170,18 +183,23 @@ func (c *chain) flush() error {
 }
 
 // resume tells operators how far event time had come at the checkpoint that was restored, so that what was late then is
-// late now.
+// late now; and the steps after them, of which each knows only the least of its inputs.
 func (c *chain) resume() error {
 	for _, s := range c.stages {
 		s.metrics.Watermark.Store(s.watermark)
-		if s.impl.OnWatermark == nil || s.watermark == stream.MinTime {
+		if s.watermark == stream.MinTime {
 			continue
 		}
-		if err := s.impl.OnWatermark(s.watermark); err != nil {
-			return s.locate(err)
+		if s.impl.OnWatermark != nil {
+			if err := s.impl.OnWatermark(s.watermark); err != nil {
+				return s.locate(err)
+			}
+		}
+		if err := s.handOn(); err != nil {
+			return err
 		}
 	}
-	return nil
+	return c.flush()
 }
 
 // nextClock is when the chain's earliest processing-time timer is due.
@@ -292,9 +310,10 @@ func (a *attempt) buildChain(t *task, index int) (*chain, error) {
 
 func (a *attempt) buildStage(c *chain, t *task, n *Node, index int) (*stage, error) {
 	s := &stage{node: n, watermark: stream.MinTime, metrics: a.metrics.step(n.Name, index)}
-	if wm, ok := a.watermarks[n.Name]; ok {
-		s.watermark = wm
+	if wm, ok := a.watermarks[n.Name]; ok && wm != stream.MaxTime {
+		s.watermark = wm // the end of an input comes again: its source says so
 	}
+	s.moved = func() { c.moved.Store(true) }
 	ports := len(n.Inputs)
 	if len(t.inputs) > 0 && t.inputs[0].to == n {
 		ports = 0

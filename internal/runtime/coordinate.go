@@ -130,13 +130,13 @@ func (c *coordination) run(ctx context.Context) error {
 // activity tells the coordinator whether anything happened since the last barrier.
 func (c *coordination) activity() {
 	for _, r := range c.a.readers {
-		if r.dirty.Load() {
+		if r.dirty.Load() || r.chain.moved.Load() {
 			c.coord.Activity()
 			return
 		}
 	}
 	for _, o := range c.a.operators {
-		if o.dirty.Load() {
+		if o.dirty.Load() || o.chain.moved.Load() {
 			c.coord.Activity()
 			return
 		}

@@ -11,7 +11,7 @@ import (
 // clockwork is a stage with n ports that writes down the watermarks it hears of.
 func clockwork(ports int) (*stage, *[]string) {
 	var heard []string
-	s := &stage{node: &Node{Name: "s"}, watermark: stream.MinTime, metrics: &StepMetrics{}}
+	s := &stage{node: &Node{Name: "s"}, watermark: stream.MinTime, metrics: &StepMetrics{}, moved: func() {}}
 	for range ports {
 		s.ports = append(s.ports, portTime{watermark: stream.MinTime})
 	}

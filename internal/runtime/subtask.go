@@ -156,12 +156,8 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 // generate lets the chain's generators tell how far event time has come.
 func (s *sourceSubtask) generate() error {
 	for _, st := range s.chain.stages {
-		before := st.watermark
 		if err := st.generate(); err != nil {
 			return err
-		}
-		if st.watermark != before {
-			s.dirty.Store(true)
 		}
 	}
 	return nil
@@ -169,6 +165,7 @@ func (s *sourceSubtask) generate() error {
 
 func (s *sourceSubtask) barrier(id int64) error {
 	s.dirty.Store(false)
+	s.chain.moved.Store(false)
 	began := time.Now()
 	snap, err := s.chain.barrier(id)
 	if err != nil {
