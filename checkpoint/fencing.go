@@ -57,18 +57,20 @@ const (
 	fencedPauseMax = 4 * time.Second
 )
 
-// How long a process that was taken over waits for the other one's first checkpoint, and how often it looks. A restore
-// may have to download its state; if the other process dies meanwhile, this one goes on after the wait.
-const (
-	watchFor   = 30 * time.Second
-	watchPause = 100 * time.Millisecond
-)
+// WatchFor is how long a process that was taken over waits for the other one's first checkpoint. A restore may have to
+// download its state; if the other process dies meanwhile, this one goes on after the wait.
+const WatchFor = 30 * time.Second
+
+// watchPause is how often it looks.
+const watchPause = 100 * time.Millisecond
 
 // DecideFenced says what an attempt does that was fenced.
 func DecideFenced(f Fenced) Fencing {
 	switch {
-	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken && f.Watched < watchFor:
+	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken && f.Watched < WatchFor:
 		return Fencing{Action: FencedWatch, Pause: watchPause, Reason: "another process is recovering this job"}
+	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken:
+		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("another process has fenced this one and committed nothing for %s", WatchFor)}
 	case f.Last != nil && f.Last.Attempt == f.Attempt:
 		// Also when the answer of the own first commit was lost.
 		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("checkpoint %d is this attempt's own: the broker timed a transaction out", f.Last.Checkpoint)}

@@ -20,7 +20,7 @@ func TestFencedAttempt(t *testing.T) {
 		{"taken over", Fenced{FirstCommitted: true, Began: 42, Last: newer}, FencedStop},
 		{"taken over before the own first commit", Fenced{Began: 42, Last: newer}, FencedStop},
 		{"another process is recovering", Fenced{FirstCommitted: true, Began: 42, Last: own, Taken: true}, FencedWatch},
-		{"the other process has died", Fenced{FirstCommitted: true, Began: 42, Last: own, Taken: true, Watched: watchFor}, FencedRecover},
+		{"the other process has died", Fenced{FirstCommitted: true, Began: 42, Last: own, Taken: true, Watched: WatchFor}, FencedRecover},
 		{"the other process has committed", Fenced{FirstCommitted: true, Began: 42, Last: newer, Taken: true}, FencedStop},
 		{"two recover at the same time", Fenced{Began: 42, Last: before}, FencedPause},
 		{"two start for the first time", Fenced{Began: 0, Last: nil}, FencedPause},

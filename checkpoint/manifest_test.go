@@ -20,7 +20,7 @@ func savepointSource(t *testing.T, files *Files) (*Pointer, DeltaReader) {
 	p := examplePointer()
 	p.Final = false
 	put := func(content, kind string) File {
-		f, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("clicks", 0, "a", h, kind) }, []byte(content))
+		f, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("clicks", 0, "a", 1, h, kind) }, []byte(content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestSavepointContainsAllThatItNeeds(t *testing.T) {
 
 	// A new lineage copies it into its own store.
 	own := memFiles(t)
-	adopted, err := AdoptSavepoint(ctx, to, own, got, t.TempDir(), "clicks", 0, "b")
+	adopted, err := AdoptSavepoint(ctx, to, own, got, t.TempDir(), "clicks", 0, "b", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,11 @@ func (o *Options) GroupID(job string) string {
 	return job
 }
 
-// FileName returns the name of a file in the checkpoint store: "<job>/<shard>/<attempt>/<hash>.<kind>". It holds the
-// attempt and the hash of the content, so no two uploads of different content, and none of different attempts, share a
-// name (rule 15). Kind is "base", "delta" or "pointer".
-func FileName(job string, shard int, attempt string, hash Hash, kind string) string {
-	return fmt.Sprintf("%s/%d/%s/%s.%s", job, shard, attempt, hash, kind)
+// FileName returns the name of a file in the checkpoint store: "<job>/<shard>/<attempt>/<upload>-<hash>.<kind>".
+// Upload is the checkpoint that the file was written for, so no two uploads share a name, also if their content is the
+// same: one of them may be on its way out (rule 15). Kind is "base", "delta" or "pointer".
+func FileName(job string, shard int, attempt string, upload int64, hash Hash, kind string) string {
+	return fmt.Sprintf("%s/%d/%s/%d-%s.%s", job, shard, attempt, upload, hash, kind)
 }
 
 // AttemptOf returns the attempt in a name that [FileName] made, "" for any other name.

@@ -94,7 +94,7 @@ func PackPointer(p *Pointer, max int) (Packed, error) {
 		return Packed{}, err
 	}
 	out.File = File{Size: int64(len(out.Rest)), Hash: sha256.Sum256(out.Rest)}
-	out.File.Name = FileName(p.Job, p.Shard, p.Attempt, out.File.Hash, "pointer")
+	out.File.Name = FileName(p.Job, p.Shard, p.Attempt, p.Checkpoint, out.File.Hash, "pointer")
 	head.File = &out.File
 	if out.Record, err = EncodePointer(&head); err != nil {
 		return Packed{}, err

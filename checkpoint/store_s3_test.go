@@ -106,7 +106,7 @@ func TestS3KeepsTheContractOfAStore(t *testing.T) {
 	}
 	files := NewFiles(s, nil)
 	content := bytes.Repeat([]byte("0123456789"), 50_000)
-	file, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("j", 0, "b", h, "sst") }, content)
+	file, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("j", 0, "b", 1, h, "sst") }, content)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestErrorsThatPassAreTriedAgain(t *testing.T) {
 			retries := 0
 			store := &faulty{Store: mem.Store(), fails: fails, late: late, err: errors.New("connection reset")}
 			files := NewFiles(store, &Listener{OnStoreRetry: func(StoreRetryEvent) { retries++ }})
-			name := func(h Hash) string { return FileName("j", 0, "a", h, "delta") }
+			name := func(h Hash) string { return FileName("j", 0, "a", 1, h, "delta") }
 			file, err := files.UploadBytes(t.Context(), name, []byte("content"))
 			if err != nil {
 				t.Fatal(err)
@@ -235,7 +235,7 @@ func TestAFileThatWasChangedIsNamed(t *testing.T) {
 	}
 	files := NewFiles(store, nil)
 	for i, damaged := range []string{"contenT", "content and more", "conten", ""} {
-		file, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("j", i, "a", h, "sst") }, []byte("content"))
+		file, err := files.UploadBytes(t.Context(), func(h Hash) string { return FileName("j", i, "a", 1, h, "sst") }, []byte("content"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestUploadFileKeepsWhatTheLocalFileHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := memFiles(t)
-	file, err := files.UploadFile(t.Context(), func(h Hash) string { return FileName("j", 0, "a", h, "sst") }, path)
+	file, err := files.UploadFile(t.Context(), func(h Hash) string { return FileName("j", 0, "a", 1, h, "sst") }, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package job_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,23 @@ func TestJobOutlivesAnHourWithoutABroker(t *testing.T) {
 		eventually(t, "the job to run", func() bool { return j.Status().Phase == runtime.Running })
 		eventually(t, "the results", func() bool { return diff(c.read("out"), wantSums(200, 10)) == nil })
 		j.stop()
+	})
+}
+
+// A process that has nothing to commit notices within seconds that another one has taken over.
+func TestIdleProcessNoticesThatItWasTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, o := virtual(t, "in", "out")
+		c.feed("in", 0, 100, 10)
+		first := start(t, sums(1), o)
+		eventually(t, "the results", func() bool { return diff(c.read("out"), wantSums(100, 10)) == nil })
+		second := start(t, sums(1), o)
+		eventually(t, "the second to run", func() bool { return second.Status().Phase == runtime.Running })
+		var taken *checkpoint.TakenOverError
+		if err := first.wait(); !errors.As(err, &taken) {
+			t.Errorf("the first process ended with %v", err)
+		}
+		second.stop()
 	})
 }
 

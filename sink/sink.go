@@ -54,8 +54,8 @@ type Transactions interface {
 	// Commit commits the checkpoint's transaction. It is asked once: an error means that the outcome is unknown.
 	Commit(ctx context.Context, checkpoint int64) error
 	// Taken reports whether another process has fenced this one, as far as the brokers tell before that process commits
-	// anything.
-	Taken(ctx context.Context) (bool, error)
+	// anything; known is false if there is nothing to tell by.
+	Taken(ctx context.Context) (taken, known bool, err error)
 	// Failed is closed when a record could not be written; Err then says why. Every call fails from then on.
 	Failed() <-chan struct{}
 	Err() error

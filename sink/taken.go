@@ -11,9 +11,9 @@ import (
 
 // Taken reports whether another process has fenced this one: a slot that has no transaction open has another producer or
 // epoch than ours. The brokers fence a slot by themselves only if its transaction times out, so a slot without one tells
-// the two apart. With a transaction in every slot there is nothing to tell by, and Taken reports true. It may be called
-// after Failed is closed, and before Close.
-func (t *KafkaTransactions) Taken(ctx context.Context) (bool, error) {
+// the two apart. With a transaction in every slot there is nothing to tell by: known is false. It may be called after
+// Failed is closed, and before Close.
+func (t *KafkaTransactions) Taken(ctx context.Context) (taken, known bool, err error) {
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
 	t.mu.Lock()
@@ -27,7 +27,6 @@ func (t *KafkaTransactions) Taken(ctx context.Context) (bool, error) {
 	for _, id := range idle {
 		req := kmsg.NewPtrDescribeTransactionsRequest()
 		req.TransactionalIDs = []string{id.name}
-		taken := false
 		err := t.call(ctx, coordinatorKey{transactionCoordinator, id.name}, req, func(r kmsg.Response) error {
 			for _, s := range r.(*kmsg.DescribeTransactionsResponse).TransactionStates {
 				err := kerr.ErrorForCode(s.ErrorCode)
@@ -42,11 +41,11 @@ func (t *KafkaTransactions) Taken(ctx context.Context) (bool, error) {
 			return nil
 		})
 		if err != nil {
-			return false, fmt.Errorf("transaction %s: asking who has it: %w", id.name, err)
+			return false, false, fmt.Errorf("transaction %s: asking who has it: %w", id.name, err)
 		}
 		if taken {
-			return true, nil
+			return true, true, nil
 		}
 	}
-	return len(idle) == 0, nil
+	return false, len(idle) > 0, nil
 }

@@ -236,14 +236,14 @@ func inWords(doc, name, yaml string, others map[string]string) string {
 	}
 	for _, verb := range []string{" is ", " are "} {
 		if rest, ok := strings.CutPrefix(doc, name+verb); ok {
-			return strings.ToUpper(rest[:1]) + rest[1:]
+			return rest
 		}
 	}
 	if rest, ok := strings.CutPrefix(doc, name+" and "); ok {
 		return "`" + yaml + "` and " + rest
 	}
 	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
-		return strings.ToUpper(rest[:1]) + rest[1:]
+		return rest
 	}
 	return doc
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
@@ -198,7 +197,9 @@ func (a *attempt) run() error {
 	a.group.Go(func() error {
 		select {
 		case <-a.tx.Failed():
-			return a.tx.Err()
+			a.coord.send(broken{a.tx.Err()})
+			<-a.ctx.Done()
+			return context.Cause(a.ctx)
 		case <-a.ctx.Done():
 			a.tx.Interrupt() // ends the wait of every writer
 			return context.Cause(a.ctx)
@@ -224,12 +225,12 @@ func (a *attempt) run() error {
 	return a.group.Wait()
 }
 
-func (a *attempt) acknowledge(s *snapshot, pause time.Duration) {
+func (a *attempt) acknowledge(s *snapshot) {
 	entries := 0
 	for _, f := range s.frozen {
 		entries += f.frozen.Len()
 	}
-	a.cfg.Listener.OnSnapshot(checkpoint.SnapshotEvent{Checkpoint: s.checkpoint, Subtask: s.subtask, Pause: pause, Entries: entries})
+	a.cfg.Listener.OnSnapshot(checkpoint.SnapshotEvent{Checkpoint: s.checkpoint, Subtask: s.subtask, Pause: s.pause, Entries: entries})
 	a.coord.send(s)
 }
 

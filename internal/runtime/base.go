@@ -73,7 +73,7 @@ func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]
 	for _, f := range files.Files {
 		stored, ok := known[f.Hash]
 		if !ok {
-			if stored, err = a.upload(ctx, f); err != nil {
+			if stored, err = a.upload(ctx, upTo, f); err != nil {
 				return nil, 0, err
 			}
 			uploaded += stored.Size
@@ -84,10 +84,10 @@ func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]
 	return b, uploaded, nil
 }
 
-func (a *attempt) upload(ctx context.Context, f pebblestate.BaseFile) (checkpoint.File, error) {
+func (a *attempt) upload(ctx context.Context, upTo int64, f pebblestate.BaseFile) (checkpoint.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Checkpoint.Timeout)
 	defer cancel()
-	return a.files.UploadFile(ctx, a.fileName("base"), f.Path)
+	return a.files.UploadFile(ctx, a.fileName(upTo, "base"), f.Path)
 }
 
 // takeBase lets a pointer begin from a base that was finished since the last one.

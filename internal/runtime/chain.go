@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/sink"
@@ -235,7 +236,8 @@ type snapshot struct {
 	frozen     []frozenState
 	watermarks map[string]int64
 	splits     []splitPosition
-	err        error
+	// pause is how long the freezing took.
+	pause time.Duration
 }
 
 type frozenState struct {
@@ -245,6 +247,7 @@ type frozenState struct {
 
 // barrier freezes the chain's state, ends the checkpoint for its sinks and hands the barrier on.
 func (c *chain) barrier(checkpoint int64) (*snapshot, error) {
+	began := time.Now()
 	snap := &snapshot{subtask: c.subtask, checkpoint: checkpoint, watermarks: map[string]int64{}}
 	for _, s := range c.stages {
 		snap.watermarks[s.node.Name] = s.watermark
@@ -254,6 +257,7 @@ func (c *chain) barrier(checkpoint int64) (*snapshot, error) {
 			}
 		}
 	}
+	snap.pause = time.Since(began)
 	for _, x := range c.exchange {
 		if err := x.send(message{kind: barrier, checkpoint: checkpoint}); err != nil {
 			return nil, err

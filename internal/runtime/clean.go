@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/sink"
 )
 
 // cleanEvery is how often records of the checkpoint topic are deleted: a request to the brokers each time.
@@ -92,6 +94,9 @@ func (a *attempt) clean(ctx context.Context) error {
 				}
 			}
 		case <-next.C:
+			if err := a.lookAround(ctx); err != nil {
+				return err
+			}
 			if below == deleted {
 				continue
 			}
@@ -103,9 +108,29 @@ func (a *attempt) clean(ctx context.Context) error {
 			}
 			deleted = below
 		case <-ctx.Done():
+			select {
+			case w := <-a.cleanings: // of the last checkpoint
+				a.commitElsewhere(context.WithoutCancel(ctx), w.sources)
+			default:
+			}
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// lookAround lets a job that is idle notice that another process has taken over; one that works does when it commits.
+func (a *attempt) lookAround(ctx context.Context) error {
+	if a.now()-a.job.status.Load().CommittedAt < cleanEvery.Milliseconds() {
+		return nil
+	}
+	taken, _, err := a.tx.Taken(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		a.logger.Warn("whether another process has taken over is not known", "error", err)
+	case taken:
+		return &sink.FencedError{Transaction: a.cfg.Checkpoint.Prefix + "." + a.cfg.Job, Err: kerr.ProducerFenced}
+	}
+	return nil
 }
 
 // commitElsewhere commits the offsets of sources on other clusters than the sinks', for people and their lag dashboards.

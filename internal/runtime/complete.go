@@ -218,7 +218,7 @@ func (a *attempt) place(ctx context.Context, first, id int64, delta []byte) (che
 		d.Inline = delta
 		return d, nil
 	}
-	file, err := a.files.UploadBytes(ctx, a.fileName("delta"), delta)
+	file, err := a.files.UploadBytes(ctx, a.fileName(id, "delta"), delta)
 	d.File = &file
 	return d, err
 }

@@ -25,11 +25,12 @@ type coordination struct {
 	// work has room for everything that can be asked for: each step once for each checkpoint in flight.
 	work [2]chan *completion // to persist and prepare, to commit
 
-	flight  map[int64]*completion
-	last    bool                    // the last checkpoint is triggered
-	done    bool                    // the last checkpoint is committed
-	ended   int                     // source subtasks that have ended
-	waiting map[string][]chan error // who waits for a savepoint, by directory
+	flight    map[int64]*completion
+	last      bool // the last checkpoint is triggered
+	done      bool // the last checkpoint is committed
+	committed int64
+	ended     int                     // source subtasks that have ended
+	waiting   map[string][]chan error // who waits for a savepoint, by directory
 }
 
 // What reaches the coordinator besides snapshots.
@@ -42,6 +43,7 @@ type (
 		checkpoint int64
 		err        error
 	}
+	broken        struct{ err error } // a record could not be written
 	savepointDone struct {
 		dir string
 		err error
@@ -70,10 +72,12 @@ func newCoordination(a *attempt) *coordination {
 	c.coord = checkpoint.NewCoordinator(a.cfg.Checkpoint, ids, a.last.Checkpoint-1)
 	c.coord.Start(c.now())
 	c.coord.Committed(a.last.Checkpoint, c.now())
+	c.committed = a.last.Checkpoint
 	return c
 }
 
-func (c *coordination) now() time.Time { return time.UnixMilli(c.a.now()) }
+// now is monotonic: a clock that is set does not expire a checkpoint.
+func (c *coordination) now() time.Time { return time.Now() }
 
 // send reports something to the coordinator. It gives up when the attempt ends.
 func (c *coordination) send(m any) {
@@ -104,7 +108,11 @@ func (c *coordination) run(ctx context.Context) error {
 				r.done <- errors.New("the job is taking its last checkpoint: there will be no savepoint")
 				continue
 			}
+			under := len(c.waiting[r.dir]) > 0
 			c.waiting[r.dir] = append(c.waiting[r.dir], r.done)
+			if under {
+				continue // it is on its way
+			}
 			decisions = c.coord.Savepoint(r.dir, c.now())
 		case <-stop:
 			stop = nil
@@ -158,9 +166,13 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 		return c.coord.Prepared(m.checkpoint)
 	case committed:
 		c.activity()
+		c.committed = m.checkpoint
 		return c.coord.Committed(m.checkpoint, c.now())
 	case failed:
 		return c.coord.Failed(m.checkpoint, m.err)
+	case broken:
+		// It belongs to the oldest checkpoint that is not committed.
+		return c.coord.Failed(c.committed+1, m.err)
 	case savepointDone:
 		for _, done := range c.waiting[m.dir] {
 			done <- m.err

@@ -27,57 +27,92 @@ type recovered struct {
 func (j *Job) Run(ctx context.Context) error {
 	defer close(j.ended)
 	defer j.setPhase(Ended)
-	var history checkpoint.History
-	tries := 0
+	r := restarts{}
 	for {
-		first := !j.ran.Load()
-		err := j.attempt(ctx, first)
+		stopping := j.stopAsked()
+		err := j.attempt(ctx, !j.ran.Load())
 		switch {
 		case err == nil, errors.Is(err, errDone), errors.Is(err, errEnded):
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case stopping && !j.ran.Load():
+			return nil // it had not begun
+		case stopping:
+			return fmt.Errorf("job %s: stopped without a last checkpoint: %w", j.cfg.Job, err)
 		}
-		failedAt := time.Now()
-		first = !j.ran.Load()
 		j.note(func(s *Status) { s.Error = err.Error() })
-		if j.completed.Swap(false) {
-			history, tries = history.Completed(), 0
-		}
-		cause := causeOf(err)
-		var delay time.Duration
-		var reason string
-		switch {
-		case isFenced(err):
-			f := j.fenced(ctx, tries)
-			tries++
-			if f.Action == checkpoint.FencedStop {
-				j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: f.Err, GiveUp: true, Reason: f.Reason})
-				return fmt.Errorf("job %s: %w (%w)", j.cfg.Job, f.Err, err)
-			}
-			delay, reason = f.Pause, f.Reason
-			if f.Action == checkpoint.FencedRecover && tries > 1 {
-				delay = min(time.Duration(tries)*100*time.Millisecond, 5*time.Second) // it has just been tried
-			}
-			j.cfg.Logger.Warn("fenced", "job", j.cfg.Job, "error", err, "reason", f.Reason)
-		case first:
-			// What keeps a job from starting is for whoever started it; a restart strategy is for jobs that have run.
+		again, err := j.after(ctx, err, &r)
+		if err != nil {
 			return fmt.Errorf("job %s: %w", j.cfg.Job, err)
-		default:
-			r := j.cfg.Checkpoint.Restart.Decide(history, cause, *j.cfg.Checkpoint.TolerableFailures, failedAt, rand.Float64())
-			if r.GiveUp {
-				j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: err, GiveUp: true, Reason: r.Reason})
-				j.cfg.Logger.Error("job failed", "job", j.cfg.Job, "error", err, "reason", r.Reason)
-				return fmt.Errorf("job %s: %w", j.cfg.Job, err)
-			}
-			history, delay, reason = r.History, r.Delay, r.Reason
-			j.cfg.Logger.Warn("restarting", "job", j.cfg.Job, "error", err, "delay", delay, "reason", r.Reason)
 		}
 		j.metrics.Restarts.Add(1)
-		j.cfg.Listener.OnRestart(checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: err, Delay: delay, Reason: reason})
-		if !j.pause(ctx, delay) {
-			return nil
+		// A job that is asked to stop makes one more attempt at once, for its last checkpoint.
+		j.pause(ctx, again.Delay)
+	}
+}
+
+// restarts is what the decision to start again remembers.
+type restarts struct {
+	history checkpoint.History
+	// tries counts the attempts in a row that were fenced.
+	tries int
+}
+
+// after decides what follows an attempt that ended with an error: another one, or the end of the job.
+func (j *Job) after(ctx context.Context, err error, r *restarts) (checkpoint.Restart, error) {
+	ev := checkpoint.RestartEvent{Attempt: j.Status().Attempt, Err: err}
+	if j.completed.Swap(false) {
+		r.history, r.tries = r.history.Completed(), 0
+	}
+	cause := causeOf(err)
+	least := time.Duration(0)
+	if isFenced(err) {
+		f := j.fenced(ctx, err, r.tries)
+		r.tries++
+		switch f.Action {
+		case checkpoint.FencedStop:
+			ev.Err, ev.GiveUp, ev.Reason = f.Err, true, f.Reason
+			j.cfg.Listener.OnRestart(ev)
+			return checkpoint.Restart{}, fmt.Errorf("%w (%w)", f.Err, err)
+		case checkpoint.FencedPause:
+			// Not a failure of this job: two start at the same time, and one of them will be through.
+			ev.Delay, ev.Reason = f.Pause, f.Reason
+			j.cfg.Logger.Warn("fenced", "job", j.cfg.Job, "error", err, "reason", f.Reason)
+			j.cfg.Listener.OnRestart(ev)
+			return checkpoint.Restart{Delay: f.Pause, Reason: f.Reason}, nil
+		case checkpoint.FencedWatch: // and asked to stop
+			return checkpoint.Restart{}, fmt.Errorf("stopped without a last checkpoint: %s (%w)", f.Reason, err)
 		}
+		ev.Reason, cause, least = f.Reason, checkpoint.CauseCheckpoint, f.Pause
+	} else if !j.ran.Load() {
+		// What keeps a job from starting is for whoever started it; a restart strategy is for jobs that have run.
+		return checkpoint.Restart{}, err
+	}
+	d := j.cfg.Checkpoint.Restart.Decide(r.history, cause, *j.cfg.Checkpoint.TolerableFailures, time.Now(), rand.Float64())
+	if ev.Reason == "" {
+		ev.Reason = d.Reason
+	}
+	ev.GiveUp = d.GiveUp
+	if d.GiveUp {
+		j.cfg.Listener.OnRestart(ev)
+		j.cfg.Logger.Error("job failed", "job", j.cfg.Job, "error", err, "reason", d.Reason)
+		return d, err
+	}
+	r.history = d.History
+	d.Delay = max(d.Delay, least)
+	ev.Delay = d.Delay
+	j.cfg.Logger.Warn("restarting", "job", j.cfg.Job, "error", err, "delay", d.Delay, "reason", ev.Reason)
+	j.cfg.Listener.OnRestart(ev)
+	return d, nil
+}
+
+func (j *Job) stopAsked() bool {
+	select {
+	case <-j.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -106,12 +141,12 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 	err = a.run()
 	if isFenced(err) {
 		// Asked while the attempt's producers are still known.
-		taken, askErr := a.tx.Taken(ctx)
+		taken, known, askErr := a.tx.Taken(ctx)
 		if askErr != nil {
 			a.logger.Warn("whether another process has taken over is not known", "error", askErr)
 		}
 		r := *j.recovered.Load()
-		r.taken = taken || askErr != nil
+		r.taken = taken || !known
 		j.recovered.Store(&r)
 	}
 	return err
@@ -149,7 +184,7 @@ func (j *Job) pause(ctx context.Context, d time.Duration) bool {
 
 // fenced reads the last pointer and decides what a fenced attempt does (rule 7). If the pointer cannot be read, the job
 // recovers: whatever keeps it from reading keeps it from committing too.
-func (j *Job) fenced(ctx context.Context, tries int) checkpoint.Fencing {
+func (j *Job) fenced(ctx context.Context, cause error, tries int) checkpoint.Fencing {
 	f := checkpoint.Fenced{Job: j.cfg.Job, Tries: tries, Random: rand.Float64()}
 	if r := j.recovered.Load(); r != nil {
 		f.Attempt, f.Began, f.FirstCommitted, f.Taken = r.attempt, r.began, r.committed, r.taken
@@ -161,6 +196,9 @@ func (j *Job) fenced(ctx context.Context, tries int) checkpoint.Fencing {
 		}
 		f.Last = last
 		d := checkpoint.DecideFenced(f)
+		if d.Action == checkpoint.FencedWatch && f.Watched == 0 {
+			j.cfg.Logger.Warn("waiting for the first checkpoint of another process", "job", j.cfg.Job, "at_most", checkpoint.WatchFor, "error", cause)
+		}
 		if d.Action != checkpoint.FencedWatch || !j.pause(ctx, d.Pause) || ctx.Err() != nil {
 			return d
 		}

@@ -27,7 +27,10 @@ func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkp
 	case s.Fresh:
 		r = checkpoint.Request{Kind: checkpoint.RequestFresh, ID: s.FreshName}
 	case s.From != "":
-		m, err := a.readSavepoint(ctx, s.From)
+		m, err := a.savepoint, error(nil)
+		if m == nil {
+			m, err = a.readSavepoint(ctx, s.From)
+		}
 		if errors.Is(err, fs.ErrNotExist) && last != nil && last.From == s.From && !s.Again {
 			// The lineage began from it, and needs it no more.
 			return r, nil, nil

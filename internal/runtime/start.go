@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -40,6 +41,14 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.connect(ctx); err != nil {
 		return a, err
 	}
+	if !j.ran.Load() {
+		if err := a.preflight(ctx); err != nil {
+			return a, err
+		}
+	}
+	if err := a.tx.Fence(ctx); err != nil {
+		return a, err
+	}
 	res, err := a.resolve(ctx)
 	if err != nil {
 		return a, err
@@ -48,6 +57,11 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		a.logger.Info(res.Note)
 	}
 	if res.Kind == checkpoint.ResolvedEnded {
+		for _, s := range res.Unfinished { // rule 13: whatever else there is to do
+			if _, err := a.copySavepoint(ctx, s); err != nil {
+				return a, fmt.Errorf("savepoint %s: %w", s.Directory, err)
+			}
+		}
 		return a, errEnded
 	}
 	if err := a.restore(ctx, res); err != nil {
@@ -69,7 +83,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	return a, a.first(ctx, res)
 }
 
-// connect reaches the cluster, checks the timeouts, and takes over every slot.
+// connect reaches the cluster and checks what can be checked there.
 func (a *attempt) connect(ctx context.Context) error {
 	cfg := a.cfg
 	store, err := checkpoint.OpenStore(ctx, cfg.Checkpoint.Storage)
@@ -109,15 +123,29 @@ func (a *attempt) connect(ctx context.Context) error {
 	}
 	a.tx = tx
 	a.closers = append(a.closers, tx.Close)
-	return tx.Fence(ctx)
+	return nil
+}
+
+// preflight refuses a start that cannot succeed before it fences anybody: a job that runs is not disturbed by a typing
+// error. What it reads may be out of date a moment later, so resolve looks again.
+func (a *attempt) preflight(ctx context.Context) error {
+	logged, err := a.log.List(ctx, 1)
+	if err != nil {
+		return err
+	}
+	var last *checkpoint.Pointer
+	if len(logged) > 0 {
+		if last, err = checkpoint.LoadPointer(ctx, a.files, logged[0].Value); err != nil {
+			return err
+		}
+	}
+	// The group's offset is of another moment than the pointer, so it is not compared here.
+	_, _, err = a.decide(ctx, last, 0, 0)
+	return err
 }
 
 // resolve reads what there is and decides what to begin with.
 func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
-	topics, err := a.sinkTopics(ctx)
-	if err != nil {
-		return nil, err
-	}
 	last, offset, err := a.lastPointer(ctx)
 	if err != nil {
 		return nil, err
@@ -126,9 +154,27 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, savepoint, err := a.request(ctx, last)
+	res, topics, err := a.decide(ctx, last, offset, group)
 	if err != nil {
 		return nil, err
+	}
+	a.lastOffset = offset
+	a.restored = checkpointOf(res.Pointer)
+	a.kind = res.Kind
+	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(last)})
+	a.last = a.firstPointer(res, topics)
+	return res, nil
+}
+
+// decide says what the start does, given the last pointer. Its error is the refusal.
+func (a *attempt) decide(ctx context.Context, last *checkpoint.Pointer, offset, group int64) (*checkpoint.Resolution, []checkpoint.Topic, error) {
+	topics, err := a.sinkTopics(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, savepoint, err := a.request(ctx, last)
+	if err != nil {
+		return nil, nil, err
 	}
 	s := checkpoint.Start{
 		Job: checkpoint.Description{
@@ -150,15 +196,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 		}
 	}
 	res := checkpoint.Resolve(s)
-	if res.Err != nil {
-		return nil, res.Err
-	}
-	a.last, a.lastOffset = last, offset
-	a.restored = checkpointOf(res.Pointer)
-	a.kind = res.Kind
-	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(last)})
-	a.last = a.firstPointer(&res, topics)
-	return &res, nil
+	return &res, topics, res.Err
 }
 
 func checkpointOf(p *checkpoint.Pointer) int64 {
@@ -194,9 +232,10 @@ func (a *attempt) groupCheckpoint(ctx context.Context) (int64, error) {
 	return id, nil
 }
 
-// sinkTopics looks up the topics that the job writes.
+// sinkTopics looks up the topics that the job writes, and reports all that are missing, those that it reads included.
 func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
 	var topics []checkpoint.Topic
+	var read []string
 	for _, n := range a.graph.Nodes {
 		switch {
 		case n.Sink != nil:
@@ -204,19 +243,49 @@ func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
 			if t := n.Sink.BadRecord.Topic; t != "" {
 				topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: t})
 			}
-		case n.Source != nil && n.Source.BadRecord.Topic != "":
-			topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: n.Source.BadRecord.Topic})
+		case n.Source != nil:
+			if t := n.Source.BadRecord.Topic; t != "" {
+				topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: t})
+			}
+			if n.Source.Kafka == nil {
+				read = append(read, n.Source.Spec.Kafka.Topics...)
+			}
 		}
 	}
 	cluster := kafka.NewCluster(a.client)
+	var missing []string
+	lookup := func(name string) (id [16]byte, err error) {
+		found, err := cluster.Topics(ctx, name)
+		if errors.Is(err, kafka.ErrNoTopic) {
+			if !slices.Contains(missing, name) {
+				missing = append(missing, name)
+			}
+			return id, nil
+		}
+		if err != nil {
+			return id, err
+		}
+		return found[0].ID, nil
+	}
+	for _, name := range read {
+		if _, err := lookup(name); err != nil {
+			return nil, err
+		}
+	}
 	for i, t := range topics {
-		found, err := cluster.Topics(ctx, t.Name)
+		id, err := lookup(t.Name)
 		if err != nil {
 			return nil, locate("sink", t.Step, err)
 		}
-		topics[i].ID = found[0].ID
+		topics[i].ID = id
 	}
-	return topics, nil
+	switch len(missing) {
+	case 0:
+		return topics, nil
+	case 1:
+		return nil, &kafka.TopicError{Topic: missing[0], Err: kafka.ErrNoTopic}
+	}
+	return nil, fmt.Errorf("topics %s: %w", strings.Join(missing, ", "), kafka.ErrNoTopic)
 }
 
 // firstPointer is the pointer that the attempt begins with, as far as it is known before anything is restored.

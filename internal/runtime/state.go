@@ -1,13 +1,13 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -75,6 +75,9 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}
 	for _, e := range old {
 		path := filepath.Join(attempts, e.Name())
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Minute {
+			continue // another process may be about to lock it
+		}
 		if lock, err := pebble.LockDirectory(path, vfs.Default); err == nil {
 			_ = os.RemoveAll(path)
 			_ = lock.Close()
@@ -111,11 +114,29 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 			r.Base = append(r.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
 		}
 		r.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
-			content, err := files.ReadVerified(ctx, byHash[f.Hash])
-			return io.NopCloser(bytes.NewReader(content)), err
+			return a.fetch(ctx, files, byHash[f.Hash])
 		}
 	}
 	return r, nil
+}
+
+// fetchTimeout bounds the download of one file of a base, whatever its size.
+const fetchTimeout = 10 * time.Minute
+
+// fetch downloads a file by way of the local disk: a base may be larger than the memory.
+func (a *attempt) fetch(ctx context.Context, files *checkpoint.Files, f checkpoint.File) (io.ReadCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	local, err := os.CreateTemp(a.cfg.Checkpoint.LocalDir, "fetch-")
+	if err != nil {
+		return nil, err
+	}
+	_ = local.Close()                              // it is written by its name
+	defer func() { _ = os.Remove(local.Name()) }() // what is open stays readable
+	if err := files.Download(ctx, f, local.Name()); err != nil {
+		return nil, err
+	}
+	return os.Open(local.Name())
 }
 
 func (a *attempt) readDelta(ctx context.Context, d checkpoint.Delta, files *checkpoint.Files) ([]byte, error) {
@@ -155,7 +176,7 @@ func (a *attempt) keep(p *checkpoint.Pointer) {
 // with the savepoint. Checkpoint IDs of another lineage mean nothing in this one: what is restored counts as changed by
 // the attempt's own first checkpoint.
 func (a *attempt) adopt(ctx context.Context, r *pebblestate.Restore) error {
-	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, a.savepoint, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id)
+	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, a.savepoint, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id, a.last.Checkpoint)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
@@ -174,7 +195,7 @@ func (a *attempt) adopt(ctx context.Context, r *pebblestate.Restore) error {
 	return nil
 }
 
-// fileName names a file of this attempt by its content.
-func (a *attempt) fileName(kind string) func(checkpoint.Hash) string {
-	return func(h checkpoint.Hash) string { return checkpoint.FileName(a.cfg.Job, a.shard, a.id, h, kind) }
+// fileName names a file of this attempt that is written for a checkpoint.
+func (a *attempt) fileName(id int64, kind string) func(checkpoint.Hash) string {
+	return func(h checkpoint.Hash) string { return checkpoint.FileName(a.cfg.Job, a.shard, a.id, id, h, kind) }
 }

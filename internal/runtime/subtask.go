@@ -166,7 +166,6 @@ func (s *sourceSubtask) generate() error {
 func (s *sourceSubtask) barrier(id int64) error {
 	s.dirty.Store(false)
 	s.chain.moved.Store(false)
-	began := time.Now()
 	snap, err := s.chain.barrier(id)
 	if err != nil {
 		return err
@@ -184,7 +183,7 @@ func (s *sourceSubtask) barrier(id int64) error {
 		}
 		snap.splits = append(snap.splits, splitPosition{s.node.Name, split})
 	}
-	s.a.acknowledge(snap, time.Since(began))
+	s.a.acknowledge(snap)
 	s.chain.evict(s.a.budget)
 	return nil
 }

@@ -15,7 +15,11 @@ func (s *Server) authorized(next http.HandlerFunc) http.HandlerFunc {
 		switch {
 		case s.token != "" && !sameToken(bearer(r), s.token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			problem(w, http.StatusUnauthorized, "a token is needed: send Authorization: Bearer TOKEN")
+			what := "a token is needed: send the header Authorization: Bearer TOKEN"
+			if bearer(r) != "" {
+				what = "this token is not the job's: the header Authorization: Bearer TOKEN has another one"
+			}
+			problem(w, http.StatusUnauthorized, what)
 		case s.token == "" && (r.Header.Get("Origin") != "" || !isLoopback(hostOf(r))):
 			problem(w, http.StatusForbidden, "only programs on this machine may do this: without a token, no web page may")
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -90,7 +91,10 @@ func (s *Server) savepoint(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := s.job.Savepoint(r.Context(), req.Dir); err != nil {
 		code := http.StatusInternalServerError
-		if errors.Is(err, r.Context().Err()) {
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			code = http.StatusConflict
+		case errors.Is(err, r.Context().Err()):
 			code = http.StatusServiceUnavailable
 		}
 		problem(w, code, err.Error())

@@ -58,9 +58,8 @@ func takesValue(flags []cli.Flag, arg string) bool {
 		switch f := f.(type) {
 		case *cli.BoolFlag:
 			return false
-		case *cli.GenericFlag:
-			b, ok := f.Value.(interface{ IsBoolFlag() bool })
-			return !ok || !b.IsBoolFlag()
+		case *optionalFlag:
+			return false
 		}
 		return true
 	}
@@ -85,6 +84,19 @@ func (o *optional) Set(s string) error {
 }
 
 func (o *optional) String() string { return o.value }
+
+// optionalFlag is a flag with a value that may be left out. Its help shows that the value comes after "=": what stands
+// behind a space would be the next argument.
+type optionalFlag struct {
+	*cli.GenericFlag
+	of string // what the value is
+}
+
+func optionally(name, of string, value *optional, usage string) *optionalFlag {
+	return &optionalFlag{&cli.GenericFlag{Name: name, Value: value, Usage: usage}, of}
+}
+
+func (f *optionalFlag) String() string { return "--" + f.Name + "[=" + f.of + "]\t" + f.Usage }
 
 // IsBoolFlag tells the flag package that the flag may stand alone.
 func (o *optional) IsBoolFlag() bool { return true }

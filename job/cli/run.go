@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -17,8 +18,8 @@ func (p *program) run() *cli.Command {
 	flags := append(p.jobFlags(),
 		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, once: a job that has begun from it already goes on"},
 		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so"},
-		&cli.GenericFlag{Name: "fresh", Value: fresh, Usage: "begin empty, once for each `ID`: a job that has begun so already goes on"},
-		&cli.GenericFlag{Name: "wait-for-broker", Value: wait, Usage: "wait up to `DURATION` (1m) for a broker to answer, instead of ending at once"},
+		optionally("fresh", "ID", fresh, "begin empty, once for each ID: a job that has begun so already goes on"),
+		optionally("wait-for-broker", "DURATION", wait, "wait that long (1m) for a broker to answer, instead of ending at once"),
 		&cli.BoolFlag{Name: "end-with-stdin", Hidden: true, Usage: "end at once when standard input is closed: for a parent process"},
 	)
 	flags = append(flags, addressFlags("listen on `HOST:PORT`; off for nowhere (default: "+web.DefaultAddress+")")...)
@@ -31,6 +32,9 @@ func (p *program) run() *cli.Command {
 		Flags: append(flags, logFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := p.wantJob(c, 0); err != nil {
+				if wait.set && wait.value == wait.alone || fresh.set && fresh.value == fresh.alone {
+					err = &usageError{fmt.Errorf("%w (a value of --fresh or --wait-for-broker follows a =, as in --wait-for-broker=5m)", err)}
+				}
 				return err
 			}
 			start := job.Start{From: c.String("from"), Fresh: fresh.set, FreshName: fresh.value, Again: c.Bool("again")}

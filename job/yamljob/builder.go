@@ -195,9 +195,19 @@ func (b *builder) stepOptions(n *yamlfile.Node, where string, fits bool, policy,
 	return []job.Option{job.OnBadRecord(policy, topic), job.Parallelism(parallelism)}
 }
 
+// positive checks the parallelism of a step or of the whole job.
 func (b *builder) positive(n *yamlfile.Node, where string, parallelism int) {
-	if p := n.Get("parallelism"); p != nil && p.Kind == yamlfile.Scalar && !p.Bad() && parallelism < 1 {
+	p := n.Get("parallelism")
+	if p == nil || p.Kind != yamlfile.Scalar || p.Bad() {
+		return
+	}
+	o := b.f.Checkpoint
+	o.EnsureDefaults()
+	switch {
+	case parallelism < 1:
 		b.r.Add(p.Pos, where, "parallelism: want 1 or more, got %s", p.Text)
+	case parallelism > o.KeyGroups && o.KeyGroups > 0:
+		b.r.Add(p.Pos, where, "parallelism: %s is more than the %d key groups of the job (checkpoint.key_groups)", p.Text, o.KeyGroups)
 	}
 }
 

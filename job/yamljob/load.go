@@ -44,7 +44,7 @@ func Parse(name string, data []byte, opts LoadOptions) (*Loaded, error) {
 		return nil, r.Err()
 	}
 	for _, s := range opts.Set {
-		r.Set(root, s)
+		r.Set(root, s, "source", "sink")
 	}
 	env := opts.Env
 	if env == nil {
@@ -77,6 +77,17 @@ func (b *builder) settings() {
 	o := b.f.Options
 	o.EnsureDefaults()
 	b.r.Invalid(b.root, "", o.Validate())
+}
+
+// SetOptions changes values of a Go program's options by their paths, as --set of a file does: checkpoint.interval=1s.
+// The error has every mistake, one a line.
+func SetOptions(o *job.Options, assignments []string) error {
+	root, r := &yamlfile.Node{Kind: yamlfile.Mapping}, &yamlfile.Report{}
+	for _, s := range assignments {
+		r.Set(root, s)
+	}
+	r.Decode(root, "", o)
+	return r.Err()
 }
 
 // check reports what the graph itself objects to. What is left for it here has no better place than its step.

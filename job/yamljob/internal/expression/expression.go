@@ -12,6 +12,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -58,10 +59,43 @@ func Compile(text string, schema *row.Schema) (*Expr, []*Error) {
 	return c.expr(text, tree)
 }
 
-// Syntax checks only what can be checked without a schema.
+// Syntax checks only what can be checked without a schema: the syntax, and that the functions are there.
 func Syntax(text string) []*Error {
-	_, errs := parse(text)
-	return errs
+	tree, errs := parse(text)
+	if errs != nil {
+		return errs
+	}
+	v := &callVisitor{}
+	ast.Walk(&tree, v)
+	return v.c.errs
+}
+
+// callVisitor reports the functions of a tree that there are not.
+type callVisitor struct{ c compiler }
+
+// Visit implements [ast.Visitor].
+func (v *callVisitor) Visit(n *ast.Node) {
+	if call, ok := (*n).(*ast.CallNode); ok {
+		if callee, ok := call.Callee.(*ast.IdentifierNode); ok && callee.Value != "coalesce" {
+			v.c.known(callee)
+		}
+	}
+}
+
+// known reports a name that is not one of a function.
+func (c *compiler) known(callee *ast.IdentifierNode) bool {
+	if _, ok := functions[callee.Value]; ok {
+		return true
+	}
+	switch {
+	case slices.Contains(AggregateNames, callee.Value):
+		c.fail(callee, "%s is an aggregate: it stands alone in an aggregate step", callee.Value)
+	case callee.Value == "now" || callee.Value == "rand":
+		c.fail(callee, "there is no %s(): a job computes the same from the same records, also after a restart", callee.Value)
+	default:
+		c.fail(callee, "unknown function %q%s", callee.Value, text.Suggest(callee.Value, FunctionNames()))
+	}
+	return false
 }
 
 // expr compiles a tree and wraps up the outcome.

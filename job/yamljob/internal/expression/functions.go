@@ -8,7 +8,6 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/weirstream/weir/job/yamljob/internal/row"
-	"github.com/weirstream/weir/job/yamljob/internal/text"
 )
 
 // form is one way to call a function: the kinds it takes, the kind it gives, and what it does. Exactly one of the
@@ -58,17 +57,10 @@ func (c *compiler) call(n *ast.CallNode) node {
 		}
 		return result
 	}
-	forms, ok := functions[callee.Value]
-	switch {
-	case !ok && slices.Contains(AggregateNames, callee.Value):
-		return c.fail(callee, "%s is an aggregate: it stands alone in an aggregate step", callee.Value)
-	case !ok && (callee.Value == "now" || callee.Value == "rand"):
-		return c.fail(callee, "there is no %s(): a job computes the same from the same records, also after a restart", callee.Value)
-	case !ok:
-		return c.fail(callee, "unknown function %q%s", callee.Value, text.Suggest(callee.Value, FunctionNames()))
-	case anyBad:
+	if !c.known(callee) || anyBad {
 		return bad
 	}
+	forms := functions[callee.Value]
 	c.mayFail = c.mayFail || callee.Value == "abs"
 	for _, f := range forms {
 		if c.fits(n, f, args) {

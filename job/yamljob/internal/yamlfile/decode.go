@@ -46,7 +46,9 @@ func (r *Report) value(n *Node, where, name string, v reflect.Value) {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		v.Set(reflect.New(t.Elem()))
+		if v.IsNil() {
+			v.Set(reflect.New(t.Elem()))
+		}
 		r.value(n, where, name, v.Elem())
 	case reflect.Struct:
 		r.structure(n, where, label, v)

@@ -31,6 +31,8 @@ func (m *Mistake) Error() string {
 	var b strings.Builder
 	b.WriteString(m.File)
 	switch {
+	case m.Pos.Set != "" && m.File == "":
+		b.WriteString("--set " + m.Pos.Set)
 	case m.Pos.Set != "":
 		b.WriteString(": --set " + m.Pos.Set)
 	case m.Pos.Line > 0:

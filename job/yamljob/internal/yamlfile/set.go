@@ -8,8 +8,9 @@ import (
 )
 
 // Set carries out one --set path=value. Steps of the path are keys; an item of a list is named by its name or its number
-// (operators.count.window.tumbling=2m). Keys that are not there are made.
-func (r *Report) Set(root *Node, assignment string) {
+// (operators.count.window.tumbling=2m). Keys that are not there are made, but for those that named says of the blocks at
+// the top (source, sink): their keys are names, and a new one is a typing error.
+func (r *Report) Set(root *Node, assignment string, named ...string) {
 	path, value, ok := strings.Cut(assignment, "=")
 	if !ok || path == "" {
 		r.Add(Pos{Set: assignment}, "", "want path=value, such as checkpoint.interval=1s")
@@ -20,7 +21,38 @@ func (r *Report) Set(root *Node, assignment string) {
 	if value == "null" || value == "~" {
 		v.Kind = Null
 	}
+	for _, block := range named {
+		if rest, ok := strings.CutPrefix(path, block+"."); ok && !r.hasStep(root.Get(block), block, rest, pos) {
+			return
+		}
+	}
 	r.set(root, path, v)
+}
+
+// hasStep reports a path that begins with none of the names of a block. One that is no mapping is reported elsewhere.
+func (r *Report) hasStep(n *Node, block, path string, pos Pos) bool {
+	if n == nil || n.AsMapping().Kind != Mapping {
+		return true
+	}
+	var names []string
+	for _, e := range n.Entries {
+		if path == e.Key || strings.HasPrefix(path, e.Key+".") {
+			return true
+		}
+		names = append(names, e.Key)
+	}
+	got, _, _ := strings.Cut(path, ".")
+	r.Add(pos, "", "no %s %q%s", block, got, among(got, names))
+	return false
+}
+
+// among suggests the name that was probably meant, or says what there is.
+func among(got string, names []string) string {
+	hint := text.Suggest(got, names)
+	if hint == "" && len(names) > 0 {
+		hint = ": there are " + strings.Join(names, ", ")
+	}
+	return hint
 }
 
 func (r *Report) set(n *Node, path string, v *Node) {
@@ -69,7 +101,11 @@ func (r *Report) set(n *Node, path string, v *Node) {
 			}
 		}
 		got, _, _ := strings.Cut(path, ".")
-		r.Add(pos, "", "the list has no item %q%s", got, text.Suggest(got, names))
+		what := "item"
+		if strings.HasPrefix(pos.Set, "operators.") {
+			what = "operator"
+		}
+		r.Add(pos, "", "no %s %q%s", what, got, among(got, names))
 	default:
 		r.Add(pos, "", "the file has a value there, which has no %q", path)
 	}
