@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/sink"
-	"golang.org/x/sync/errgroup"
 )
 
 // completion is a checkpoint from its trigger to its commit. The coordinator's goroutine fills it and then hands it to
@@ -241,7 +242,7 @@ func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64
 	if err != nil {
 		return 0, err
 	}
-	if err := a.tx.CommitOffsets(ctx, p.Checkpoint, a.groupOffsets(p, offset)); err != nil {
+	if err := a.tx.CommitOffsets(ctx, p.Checkpoint, a.groupOffsets(p)); err != nil {
 		return 0, err
 	}
 	if err := a.tx.Commit(ctx, p.Checkpoint); err != nil {
@@ -257,13 +258,10 @@ func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64
 	return int64(len(value)), nil
 }
 
-// groupOffsets are the offsets that go into the transaction: those of sources on the sinks' cluster, and, for rule 11, one
-// for the checkpoint partition with the checkpoint ID as metadata.
-func (a *attempt) groupOffsets(p *checkpoint.Pointer, pointer int64) []sink.Offset {
-	offsets := []sink.Offset{{
-		Topic: a.log.Topic(), TopicID: a.log.TopicID(), Partition: int32(a.shard), Offset: pointer + 1, LeaderEpoch: -1,
-		Metadata: fmt.Sprint(p.Checkpoint),
-	}}
+// groupOffsets are the offsets that go into the transaction: those of sources on the sinks' cluster. That of the
+// checkpoint partition (rule 11) is the sink's business.
+func (a *attempt) groupOffsets(p *checkpoint.Pointer) []sink.Offset {
+	var offsets []sink.Offset
 	for _, s := range p.Sources {
 		if a.foreign[s.Name] != nil {
 			continue

@@ -7,8 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/runtime"
 )
 
@@ -87,6 +91,11 @@ func (s *Server) savepoint(w http.ResponseWriter, r *http.Request) {
 	}
 	if p := s.job.Status().Phase; p != runtime.Running {
 		problem(w, http.StatusConflict, fmt.Sprintf("the job is not running: %s", p))
+		return
+	}
+	// Known without a checkpoint, for a directory that this process can see.
+	if _, err := os.Stat(filepath.Join(req.Dir, checkpoint.ManifestName)); err == nil && !strings.Contains(req.Dir, "://") {
+		problem(w, http.StatusConflict, fmt.Sprintf("there is another savepoint in %s already", req.Dir))
 		return
 	}
 	if err := s.job.Savepoint(r.Context(), req.Dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -50,10 +51,10 @@ func (p *program) main(args []string) int {
 		if !as[*invalid](err) {
 			line = p.name + ": " + line
 		}
-		fmt.Fprintln(p.stderr, line)
+		fmt.Fprintln(p.stderr, line+p.remedy(err))
 	}
 	if code == ExitUsage && isUsage(err) {
-		fmt.Fprintf(p.stderr, "%s: try %s --help\n", p.name, p.name)
+		fmt.Fprintf(p.stderr, "%s: try %s --help\n", p.name, commandOf(app, args))
 	}
 	return code
 }
@@ -70,7 +71,12 @@ func (p *program) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Commands:                  []*cli.Command{p.run(), p.validate(), p.savepoint(), p.checkpoints(), p.stop(), p.health(), version(p)},
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
 		Action: func(c *cli.Context) error {
+			if c.Bool("version") {
+				p.printVersion()
+				return nil
+			}
 			if c.Args().Present() {
 				return usagef("unknown command %q%s", c.Args().First(), closest(c.App, c.Args().First()))
 			}
@@ -83,12 +89,12 @@ func (p *program) app() *cli.App {
 		app.Usage = "the job " + p.graph.Name() + ", an exactly-once stream processor for Kafka"
 	}
 	everyCommand(app.Commands, func(c *cli.Command) {
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return usagef("%s: %s", c.Name, flagError(err)) }
+		c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return usagef("%s: %s", called(ctx), flagError(err)) }
 		c.HideHelpCommand = true
 		if c.Subcommands != nil && c.Action == nil {
 			c.Action = func(ctx *cli.Context) error {
 				if ctx.Args().Present() {
-					return usagef("%s: unknown command %q", c.Name, ctx.Args().First())
+					return usagef("%s: unknown command %q", called(ctx), ctx.Args().First())
 				}
 				return cli.ShowSubcommandHelp(ctx)
 			}
@@ -110,10 +116,29 @@ func closest(app *cli.App, given string) string {
 
 // flagError puts an error of the flag package into our words.
 func flagError(err error) string {
-	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-		return "unknown flag --" + strings.TrimPrefix(name, "-")
+	for begin, ours := range map[string]string{"flag provided but not defined: -": "unknown flag %s", "flag needs an argument: -": "%s needs a value"} {
+		if name, ok := strings.CutPrefix(err.Error(), begin); ok {
+			name = "-" + strings.TrimPrefix(name, "-")
+			if len(name) > 2 {
+				name = "-" + name
+			}
+			return fmt.Sprintf(ours, name)
+		}
 	}
 	return err.Error()
+}
+
+// commandOf is the command that a command line calls, as far as there is one: processor topics create.
+func commandOf(app *cli.App, args []string) string {
+	name, commands := app.Name, app.Commands
+	for _, arg := range args[1:] {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) })
+		if i < 0 {
+			break
+		}
+		name, commands = name+" "+arg, commands[i].Subcommands
+	}
+	return name
 }
 
 func everyCommand(commands []*cli.Command, do func(*cli.Command)) {

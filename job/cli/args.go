@@ -38,7 +38,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 			continue
 		}
 		out = append(out, arg)
-		if takesValue(flags, arg) && len(rest) > 0 {
+		if takesValue(flags, arg) {
+			if len(rest) == 0 {
+				return out // without its value: what else was given must not become that
+			}
 			out, rest = append(out, rest[0]), rest[1:]
 		}
 	}

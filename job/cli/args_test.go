@@ -21,7 +21,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"checkpoints show job 7 --json":      "checkpoints show --json job 7",
 		"topics create a:1 --brokers b c":    "topics create --brokers b a:1 c",
 		"run -- --odd.yaml --set a=b":        "run -- --odd.yaml --set a=b",
-		"run job.yaml --set":                 "run --set job.yaml",
+		"run job.yaml --set":                 "run --set",
 		"nonsense x --y z":                   "nonsense x --y z",
 		"--help":                             "--help",
 	} {

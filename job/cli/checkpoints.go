@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -29,9 +30,10 @@ func (p *program) checkpoints() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list checkpoints, newest first", ArgsUsage: p.jobArg("JOB"),
-				Description: "JOB is a file or a job's name. Only the newest can be restored by the job itself; see savepoint.",
-				Flags:       flags(&cli.IntFlag{Name: "limit", Value: 20, Usage: "how many"}),
-				Action:      p.listCheckpoints,
+				Description: "JOB is a file or a job's name. A start continues from the newest. Of the others the topic has the record, but\n" +
+					"their files may be gone: checkpoint.retained says how many are kept whole (1). See savepoint.",
+				Flags:  flags(&cli.IntFlag{Name: "limit", Value: 20, Usage: "how many"}),
+				Action: p.listCheckpoints,
 			},
 			{
 				Name: "show", Usage: "show one checkpoint: offsets, operators, files; the newest unless an ID is given", ArgsUsage: p.jobArg("JOB") + " [ID]",
@@ -58,7 +60,8 @@ func (p *program) pointers(c *cli.Context, limit int) ([]*checkpoint.Pointer, er
 	topic := options.Topic(name)
 	if _, err := kafka.NewCluster(cl).Topic(ctx, topic); err != nil {
 		if errors.Is(err, kafka.ErrNoTopic) {
-			return nil, fmt.Errorf("job %s has no checkpoints: %w", name, err)
+			// Not ErrNoTopic: that is for topics which somebody has to create.
+			return nil, fmt.Errorf("job %s has no checkpoints: there is no topic %s", name, topic)
 		}
 		return nil, err
 	}
@@ -96,7 +99,7 @@ func (p *program) whose(c *cli.Context) (string, kafka.Config, checkpoint.Option
 		return l.graph.Name(), l.options.Kafka, l.options.Checkpoint, nil
 	}
 	if c.String("brokers") == "" {
-		return "", kafka.Config{}, checkpoint.Options{}, usagef("checkpoints: %s is not a file: with a job's name, --brokers is needed", name)
+		return "", kafka.Config{}, checkpoint.Options{}, usagef("%s: %s is not a file: with a job's name, --brokers is needed", called(c), name)
 	}
 	config, err := cluster(c)
 	o := checkpoint.Options{Prefix: c.String("prefix")}
@@ -109,7 +112,7 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 		return err
 	}
 	if c.Int("limit") < 1 {
-		return usagef("list: --limit is 1 or more")
+		return usagef("checkpoints list: --limit is 1 or more")
 	}
 	pointers, err := p.pointers(c, c.Int("limit"))
 	if err != nil {
@@ -120,8 +123,12 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 	}
 	t := plainTable(p.stdout)
 	t.AppendHeader(table.Row{"id", "time", "attempt", "lineage", "host", "began with", "size", "note"})
-	for _, ptr := range pointers {
-		t.AppendRow(table.Row{ptr.Checkpoint, stamp(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, ptr.Request, stateSize(ptr), note(ptr)})
+	for i, ptr := range pointers {
+		n := note(ptr)
+		if i == 0 {
+			n = strings.TrimSuffix("a start continues from it, "+n, ", ")
+		}
+		t.AppendRow(table.Row{ptr.Checkpoint, stamp(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, shortRequest(ptr.Request), stateSize(ptr), n})
 	}
 	t.Render()
 	return nil
@@ -139,7 +146,7 @@ func (p *program) showCheckpoint(c *cli.Context) error {
 	if arg := c.Args().Get(at); arg != "" {
 		var err error
 		if id, err = strconv.ParseInt(arg, 10, 64); err != nil || id < 1 {
-			return usagef("show: %q is not a checkpoint's ID", arg)
+			return usagef("checkpoints show: %q is not a checkpoint's ID", arg)
 		}
 		limit = 10_000
 	}

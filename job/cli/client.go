@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -49,4 +51,16 @@ func (p *program) ask(ctx context.Context, client *web.Client, name string) (web
 		return st, fmt.Errorf("the job at http://%s is %s, not %s: give the right --address", client.Address, st.Job, name)
 	}
 	return st, nil
+}
+
+// tokenError says what to do about a job that does not take the token, or wants one.
+func tokenError(err error, given bool) error {
+	var refused *web.RefusedError
+	switch {
+	case !errors.As(err, &refused) || refused.Code != http.StatusUnauthorized:
+		return err
+	case given:
+		return errors.New("the token is wrong: this is not the one that the job was started with (--token, --token-file, WEIR_TOKEN)")
+	}
+	return errors.New("the job wants a token: give --token, --token-file or WEIR_TOKEN")
 }

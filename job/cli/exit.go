@@ -34,7 +34,7 @@ const (
 	ExitUnreachable = 6
 	// ExitMissingTopic: a topic does not exist.
 	ExitMissingTopic = 7
-	// ExitRestore: what is to be restored does not fit the job, or is not whole.
+	// ExitRestore: what is to be restored does not fit the job, is damaged, or a file of it is not there.
 	ExitRestore = 8
 	// ExitStorage: the checkpoint storage or the local directory cannot be used: not allowed, full, gone.
 	ExitStorage = 9
@@ -88,6 +88,8 @@ func ExitCode(err error) int {
 		return ExitPortInUse
 	case as[*kafka.ConnectError](err), as[*web.ConnectError](err):
 		return ExitUnreachable
+	case isMissingFile(err):
+		return ExitRestore
 	case isStorage(err):
 		return ExitStorage
 	case errors.Is(err, context.DeadlineExceeded):
@@ -96,10 +98,27 @@ func ExitCode(err error) int {
 	return ExitOther
 }
 
+// isMissingFile reports that a file of a checkpoint or savepoint is not there. The stores say so without a PathError, which
+// stands for this machine's own files.
+func isMissingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) && !as[*fs.PathError](err) }
+
 // isStorage reports whether a file or directory could not be used. Files that are read before a job is prepared (its YAML,
 // a token) are usage errors already.
 func isStorage(err error) bool {
 	return as[*fs.PathError](err) || as[*os.LinkError](err) || isFileError(err)
+}
+
+// remedy is what lets a job go on behind a bad record. Operators have no such policy: there the record has to be kept from
+// them by a filter.
+func (p *program) remedy(err error) string {
+	var bad *runtime.BadRecordError
+	switch {
+	case !errors.As(err, &bad) || strings.HasPrefix(bad.Where, "operator "):
+		return ""
+	case p.graph != nil:
+		return "; to go on without such records give the step job.OnBadRecord with skip or dead_letter"
+	}
+	return "; to go on without such records set on_bad_record of the step to skip or dead_letter"
 }
 
 func as[T error](err error) bool {

@@ -12,8 +12,12 @@ import (
 
 // jobFlags change the settings of a job.
 func (p *program) jobFlags() []cli.Flag {
+	usage := "change a value of the job: `PATH=VALUE`, such as checkpoint.interval=1s; may be repeated"
+	if p.graph != nil {
+		usage = "change a value of the job's options, not of its steps: `PATH=VALUE`, such as checkpoint.interval=1s; may be repeated"
+	}
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "set", Usage: "change a value of the job: `PATH=VALUE`, such as checkpoint.interval=1s; may be repeated"},
+		&cli.StringSliceFlag{Name: "set", Usage: usage},
 	}
 }
 
@@ -48,7 +52,7 @@ func brokersFlag() cli.Flag {
 func cluster(c *cli.Context) (kafka.Config, error) {
 	var config kafka.Config
 	if c.String("brokers") == "" {
-		return config, usagef("%s: --brokers is missing (or KAFKA_BROKERS)", c.Command.Name)
+		return config, usagef("%s: --brokers is missing (or KAFKA_BROKERS)", called(c))
 	}
 	for _, b := range strings.Split(c.String("brokers"), ",") {
 		if b = strings.TrimSpace(b); b != "" {

@@ -34,11 +34,20 @@ func (p *program) wantJob(c *cli.Context, more int) error {
 	}
 	switch n := c.NArg(); {
 	case n < least:
-		return usagef("%s: name the job: its YAML file%s", c.Command.Name, map[bool]string{true: " or its name"}[c.Command.Name != "run" && c.Command.Name != "validate"])
+		return usagef("%s: name the job: its YAML file%s", called(c), map[bool]string{true: " or its name"}[c.Command.Name != "run" && c.Command.Name != "validate"])
 	case n > least+more:
-		return usagef("%s: too many arguments: %s", c.Command.Name, strings.Join(c.Args().Slice()[least+more:], " "))
+		return usagef("%s: too many arguments: %s", called(c), strings.Join(c.Args().Slice()[least+more:], " "))
 	}
 	return nil
+}
+
+// called is a command as the user calls it, without the program's name: checkpoints list.
+func called(c *cli.Context) string {
+	_, name, ok := strings.Cut(c.Command.HelpName, " ")
+	if !ok {
+		return c.Command.Name
+	}
+	return name
 }
 
 // isFile reports whether an argument means a job's file rather than its name.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -101,6 +102,13 @@ func watermark(ms int64) string {
 	}
 	return stamp(ms)
 }
+
+// shortRequest is what a lineage began with, its UUIDs by their first block: from:7f3c0a12-41.
+func shortRequest(request string) string {
+	return uuids.ReplaceAllString(request, "$1")
+}
+
+var uuids = regexp.MustCompile(`\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 
 // short is the first block of a UUID, enough to tell attempts apart.
 func short(uuid string) string {

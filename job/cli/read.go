@@ -22,7 +22,7 @@ import (
 
 func (p *program) readTopic() *cli.Command {
 	return &cli.Command{
-		Name: "read", Usage: "print a topic as a read_committed reader sees it, one JSON object a line", ArgsUsage: "TOPIC",
+		Name: "read", Usage: "print a topic as a read_committed reader sees it, one JSON object a line, with the headers of records that have any", ArgsUsage: "TOPIC",
 		Flags: []cli.Flag{brokersFlag(),
 			&cli.IntFlag{Name: "count", Usage: "end after `N` records; 0 for no limit"},
 			&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the topic"},
@@ -135,9 +135,10 @@ func printRecord(out *bufio.Writer, r *kgo.Record) {
 		Partition int32           `json:"partition"`
 		Offset    int64           `json:"offset"`
 		Timestamp string          `json:"timestamp"`
+		Headers   headers         `json:"headers,omitempty"`
 		Key       json.RawMessage `json:"key"`
 		Value     json.RawMessage `json:"value"`
-	}{r.Partition, r.Offset, r.Timestamp.UTC().Format(time.RFC3339Nano), quoted(r.Key), nil}
+	}{r.Partition, r.Offset, r.Timestamp.UTC().Format(time.RFC3339Nano), r.Headers, quoted(r.Key), nil}
 	if line.Value = r.Value; !json.Valid(r.Value) {
 		line.Value = quoted(r.Value)
 	}
@@ -148,6 +149,21 @@ func printRecord(out *bufio.Writer, r *kgo.Record) {
 	}
 	out.Write(b)
 	out.WriteByte('\n')
+}
+
+// headers print as an object of strings, in their order; of one name that comes twice, both.
+type headers []kgo.RecordHeader
+
+// MarshalJSON implements [json.Marshaler].
+func (h headers) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, header := range h {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, quoted([]byte(header.Key))...), ':'), quoted(header.Value)...)
+	}
+	return append(b, '}'), nil
 }
 
 func quoted(b []byte) json.RawMessage {

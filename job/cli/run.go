@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -10,6 +12,7 @@ import (
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/web"
 	"github.com/weirstream/weir/job"
+	"github.com/weirstream/weir/job/yamljob"
 )
 
 func (p *program) run() *cli.Command {
@@ -47,7 +50,7 @@ func (p *program) run() *cli.Command {
 			var patience time.Duration
 			if wait.set {
 				var err error
-				if patience, err = time.ParseDuration(wait.value); err != nil || patience <= 0 {
+				if patience, err = yamljob.ParseDuration(wait.value); err != nil || patience <= 0 {
 					return usagef("run: --wait-for-broker: %q is not a duration, such as 30s", wait.value)
 				}
 			}
@@ -75,6 +78,9 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 	}
 	if o.Logger == nil {
 		o.Logger = o.Log.Logger(p.stderr)
+		if !strings.EqualFold(o.Log.Format, "json") {
+			o.Logger = slog.New(told{o.Logger.Handler()})
+		}
 	}
 	logger := o.Logger.With("job", l.graph.Name()) // the engine adds it by itself
 

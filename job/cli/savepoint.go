@@ -50,7 +50,7 @@ func (p *program) createSavepoint(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
 	if err := client.Savepoint(ctx, dir); err != nil {
-		return fmt.Errorf("savepoint of job %s: %w", st.Job, err)
+		return fmt.Errorf("savepoint of job %s: %w", st.Job, tokenError(err, client.Token != ""))
 	}
 	fmt.Fprintln(p.stdout, dir)
 	return nil

@@ -28,7 +28,7 @@ func (p *program) stop() *cli.Command {
 			ctx, cancel := context.WithTimeout(c.Context, answerWithin)
 			defer cancel()
 			if err := client.Stop(ctx); err != nil {
-				return fmt.Errorf("stop of job %s: %w", st.Job, err)
+				return fmt.Errorf("stop of job %s: %w", st.Job, tokenError(err, client.Token != ""))
 			}
 			fmt.Fprintf(p.stdout, "job %s is stopping\n", st.Job)
 			return nil

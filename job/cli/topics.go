@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/urfave/cli/v2"
 
 	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/job/yamljob"
 )
 
 func (p *program) topics() *cli.Command {
@@ -24,19 +26,26 @@ func (p *program) topics() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "create", Usage: "create topics; one that exists already is left as it is", ArgsUsage: "TOPIC[:PARTITIONS] ...",
-				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"}},
+				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"},
+					&cli.StringFlag{Name: "retention", Usage: "retention.ms as a `DURATION` such as 7d, or -1 for ever (default: the broker's)"}},
 				Action: func(c *cli.Context) error {
 					specs, err := topicSpecs(c.Args().Slice())
 					if err != nil {
 						return err
 					}
+					configs, err := retention(c.String("retention"))
+					if err != nil {
+						return err
+					}
 					return p.withAdmin(c, func(ctx context.Context, admin *kadm.Client) error {
-						return p.createTopics(ctx, admin, specs, int16(c.Int("replication")))
+						return p.createTopics(ctx, admin, specs, int16(c.Int("replication")), configs)
 					})
 				},
 			},
 			{
-				Name: "list", Usage: "list topics: partitions, and records that a read_committed reader can be given", Flags: []cli.Flag{brokersFlag()},
+				Name: "list", Usage: "list topics: partitions, and offsets that a read_committed reader passes", Flags: []cli.Flag{brokersFlag()},
+				Description: "OFFSETS counts records and also the markers of transactions, one or more a checkpoint: a topic that a job writes\n" +
+					"has more offsets than records. topics read prints the records.",
 				Action: func(c *cli.Context) error { return p.withAdmin(c, p.listTopics) },
 			},
 			p.readTopic(),
@@ -71,6 +80,22 @@ func topicSpecs(args []string) ([]topicSpec, error) {
 	return specs, nil
 }
 
+// retention is the setting that keeps the records of a topic for a time; empty is the broker's default.
+func retention(s string) (map[string]*string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ms := int64(-1)
+	if s != "-1" {
+		d, err := yamljob.ParseDuration(s)
+		if err != nil || d < time.Millisecond {
+			return nil, usagef("topics create: --retention: want a duration, such as 36h or 7d, or -1 for ever, got %q", s)
+		}
+		ms = d.Milliseconds()
+	}
+	return map[string]*string{"retention.ms": kadm.StringPtr(strconv.FormatInt(ms, 10))}, nil
+}
+
 // withAdmin connects to the cluster that --brokers names.
 func (p *program) withAdmin(c *cli.Context, do func(context.Context, *kadm.Client) error) error {
 	config, err := cluster(c)
@@ -87,16 +112,16 @@ func (p *program) withAdmin(c *cli.Context, do func(context.Context, *kadm.Clien
 	return do(ctx, kadm.NewClient(cl))
 }
 
-func (p *program) createTopics(ctx context.Context, admin *kadm.Client, specs []topicSpec, replication int16) error {
+func (p *program) createTopics(ctx context.Context, admin *kadm.Client, specs []topicSpec, replication int16, configs map[string]*string) error {
 	for _, s := range specs {
-		_, err := admin.CreateTopic(ctx, s.partitions, replication, nil, s.name)
+		_, err := admin.CreateTopic(ctx, s.partitions, replication, configs, s.name)
 		switch {
 		case errors.Is(err, kerr.TopicAlreadyExists):
 			fmt.Fprintf(p.stdout, "topic %s exists\n", s.name)
 		case err != nil:
 			return fmt.Errorf("topic %s: %w", s.name, err)
 		default:
-			fmt.Fprintf(p.stdout, "topic %s created with %d partitions\n", s.name, s.partitions)
+			fmt.Fprintf(p.stdout, "topic %s created with %s\n", s.name, english.Plural(int(s.partitions), "partition", ""))
 		}
 	}
 	return nil

@@ -16,10 +16,14 @@ func version(p *program) *cli.Command {
 			if c.Args().Present() {
 				return usagef("version: takes no arguments")
 			}
-			fmt.Fprintf(p.stdout, "%s %s (%s, %s/%s)\n", p.name, buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			p.printVersion()
 			return nil
 		},
 	}
+}
+
+func (p *program) printVersion() {
+	fmt.Fprintf(p.stdout, "%s %s (%s, %s/%s)\n", p.name, buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildVersion is the version that the binary was built from, as far as Go recorded it: a tag, or a commit.

@@ -82,7 +82,7 @@ func (b *builder) calls(s, in *step, n *yamlfile.Node, fields []row.Field) ([]*e
 			continue
 		}
 		if in.schema == nil {
-			b.expressionErrors(e.Value, s.where, "aggregate."+e.Key, expression.Syntax(e.Value.Text))
+			b.expressionErrors(e.Value, s.where, "aggregate."+e.Key, expression.AggregateSyntax(e.Value.Text))
 			continue
 		}
 		c, errs := expression.CompileAggregate(e.Value.Text, in.schema)

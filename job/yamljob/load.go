@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/weirstream/weir/job"
+	"github.com/weirstream/weir/job/yamljob/internal/text"
 	"github.com/weirstream/weir/job/yamljob/internal/yamlfile"
 )
 
@@ -90,6 +92,9 @@ func SetOptions(o *job.Options, assignments []string) error {
 	return r.Err()
 }
 
+// ParseDuration reads a duration as the values of a file are read: 200ms, 5s, 1h30m, 7d.
+func ParseDuration(s string) (time.Duration, error) { return text.ParseDuration(s) }
+
 // check reports what the graph itself objects to. What is left for it here has no better place than its step.
 func (b *builder) check() {
 	err := b.graph.Validate()
@@ -102,13 +107,13 @@ func (b *builder) check() {
 		errs = joined.Unwrap()
 	}
 	for _, e := range errs {
-		pos, text := b.root.Pos, e.Error()
+		pos, message := b.root.Pos, e.Error()
 		for _, s := range b.order {
 			var kind, rest string
-			if n, _ := fmt.Sscanf(text, "job "+b.f.Job+": %s "+s.name+": %s", &kind, &rest); n == 2 {
+			if n, _ := fmt.Sscanf(message, "job "+b.f.Job+": %s "+s.name+": %s", &kind, &rest); n == 2 {
 				pos = s.pos
 			}
 		}
-		b.r.Add(pos, "", "%s", text)
+		b.r.Add(pos, "", "%s", message)
 	}
 }

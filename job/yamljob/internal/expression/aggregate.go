@@ -19,6 +19,22 @@ type Call struct {
 	Arg  *Expr
 }
 
+// aggregate is the call that a tree consists of, and the name of the aggregate. It reports anything else.
+func (c *compiler) aggregate(tree ast.Node) (*ast.CallNode, *ast.IdentifierNode) {
+	n, ok := tree.(*ast.CallNode)
+	if !ok {
+		c.fail(tree, "want one aggregate, such as %s: compute with the results in a map step after it", AggregateNames[0]+"()")
+		return nil, nil
+	}
+	callee, _ := n.Callee.(*ast.IdentifierNode)
+	if callee == nil || !slices.Contains(AggregateNames, callee.Value) {
+		name := n.Callee.String()
+		c.fail(n.Callee, "unknown aggregate %q%s: one of %s", name, text.Suggest(name, AggregateNames), strings.Join(AggregateNames, ", "))
+		return nil, nil
+	}
+	return n, callee
+}
+
 // CompileAggregate parses and checks an aggregate: count(), sum(amount * 2). It reports every mistake.
 func CompileAggregate(source string, schema *row.Schema) (*Call, []*Error) {
 	tree, errs := parse(source)
@@ -26,15 +42,8 @@ func CompileAggregate(source string, schema *row.Schema) (*Call, []*Error) {
 		return nil, errs
 	}
 	c := &compiler{schema: schema}
-	n, ok := tree.(*ast.CallNode)
-	if !ok {
-		c.fail(tree, "want one aggregate, such as %s: compute with the results in a map step after it", AggregateNames[0]+"()")
-		return nil, c.errs
-	}
-	callee, _ := n.Callee.(*ast.IdentifierNode)
-	if callee == nil || !slices.Contains(AggregateNames, callee.Value) {
-		name := n.Callee.String()
-		c.fail(n.Callee, "unknown aggregate %q%s: one of %s", name, text.Suggest(name, AggregateNames), strings.Join(AggregateNames, ", "))
+	n, callee := c.aggregate(tree)
+	if callee == nil {
 		return nil, c.errs
 	}
 	call := &Call{Name: callee.Value}

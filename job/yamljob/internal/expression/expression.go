@@ -70,6 +70,23 @@ func Syntax(text string) []*Error {
 	return v.c.errs
 }
 
+// AggregateSyntax is Syntax for an aggregate and what it is of.
+func AggregateSyntax(text string) []*Error {
+	tree, errs := parse(text)
+	if errs != nil {
+		return errs
+	}
+	v := &callVisitor{}
+	n, _ := v.c.aggregate(tree)
+	if n == nil {
+		return v.c.errs
+	}
+	for i := range n.Arguments {
+		ast.Walk(&n.Arguments[i], v)
+	}
+	return v.c.errs
+}
+
 // callVisitor reports the functions of a tree that there are not.
 type callVisitor struct{ c compiler }
 

@@ -49,10 +49,13 @@ func (r *Report) hasStep(n *Node, block, path string, pos Pos) bool {
 // among suggests the name that was probably meant, or says what there is.
 func among(got string, names []string) string {
 	hint := text.Suggest(got, names)
-	if hint == "" && len(names) > 0 {
-		hint = ": there are " + strings.Join(names, ", ")
+	switch {
+	case hint != "" || len(names) == 0:
+		return hint
+	case len(names) == 1:
+		return ": there is only " + names[0]
 	}
-	return hint
+	return ": there are " + strings.Join(names, ", ")
 }
 
 func (r *Report) set(n *Node, path string, v *Node) {
