@@ -62,7 +62,7 @@ func (p *packages) section(page *strings.Builder, path, pkg, name, doc string) e
 		return err
 	}
 	if doc != "" {
-		fmt.Fprintf(page, "\n### %s\n\n%s\n", path, doc)
+		fmt.Fprintf(page, "\n### %s\n\n%s\n", path, sentence(doc))
 	}
 	if at, ok := p.written[pkg+"."+name]; ok {
 		fmt.Fprintf(page, "Its settings are those of [%s](#%s).\n", at, strings.ReplaceAll(at, ".", ""))
@@ -89,6 +89,15 @@ func (p *packages) section(page *strings.Builder, path, pkg, name, doc string) e
 		}
 	}
 	return nil
+}
+
+// sentence begins with a capital letter, but for a first word that is a value of a file and means something as it is
+// written. In tables nothing is changed: there a first word may be any value.
+func sentence(s string) string {
+	if word, _, _ := strings.Cut(s, " "); s == "" || strings.ContainsAny(word, "_-`") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 func join(path, name string) string {

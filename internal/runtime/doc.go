@@ -23,12 +23,13 @@
 //	in the attempt's group:
 //	coordinator     1                             owns the checkpoint.Coordinator: carries out        attempt's context;
 //	                                              what it decides, never waits but for its inputs     last checkpoint
-//	worker          1                             persists, prepares, commits, in order of            attempt's context
-//	                                              checkpoint; owns the last pointer
+//	worker          2                             in order of checkpoint: one persists and            attempt's context
+//	                                              prepares, one commits and owns the last pointer
 //	  prepare       1 while it persists           waits for the brokers' acknowledgements             checkpoint's deadline
 //	  encode        1 while it persists           encodes frozen state into a delta                   ends by itself
 //	cleaner         1                             deletes what the last commit no longer lists;       attempt's context
-//	                                              commits offsets of groups on other clusters
+//	                                              commits offsets of groups on other clusters; asks
+//	                                              every 10 s of idleness who has the slots
 //	failure watch   1, with keyed state 2         ends the attempt when the sink or Pebble has        attempt's context
 //	                                              failed; lets blocked writers go when it ends
 //	reader          1 a source subtask            source.Reader.Run: hands on what was fetched        attempt's context;

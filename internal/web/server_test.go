@@ -3,12 +3,15 @@ package web
 import (
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 )
@@ -76,6 +79,14 @@ func TestClientSpeaksTheServersLanguage(t *testing.T) {
 	if err := c.Savepoint(t.Context(), "/s/1"); err == nil || err.Error() != "savepoint /s/1: the directory exists" {
 		t.Errorf("%v", err)
 	}
+	taken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(taken, checkpoint.ManifestName), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *RefusedError
+	if err := c.Savepoint(t.Context(), taken); !errors.As(err, &conflict) || conflict.Code != 409 {
+		t.Errorf("%v", err)
+	}
 	if err := c.Savepoint(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "dir is missing") {
 		t.Errorf("%v", err)
 	}
@@ -84,7 +95,7 @@ func TestClientSpeaksTheServersLanguage(t *testing.T) {
 	}
 	c.Token = "x"
 	var refused *RefusedError
-	if err := c.Stop(t.Context()); !errors.As(err, &refused) || refused.Code != 401 {
+	if err := c.Stop(t.Context()); !errors.As(err, &refused) || refused.Code != 401 || !strings.Contains(refused.Reason, "not the job's") {
 		t.Errorf("%v", err)
 	}
 	s.Close()

@@ -71,7 +71,7 @@ func (p *program) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Commands:                  []*cli.Command{p.run(), p.validate(), p.savepoint(), p.checkpoints(), p.stop(), p.health(), version(p)},
-		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}},
 		Action: func(c *cli.Context) error {
 			if c.Bool("version") {
 				p.printVersion()

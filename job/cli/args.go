@@ -58,10 +58,8 @@ func takesValue(flags []cli.Flag, arg string) bool {
 		if !slices.Contains(f.Names(), name) {
 			continue
 		}
-		switch f := f.(type) {
-		case *cli.BoolFlag:
-			return false
-		case *optionalFlag:
+		switch f.(type) {
+		case *cli.BoolFlag, *optionalFlag:
 			return false
 		}
 		return true

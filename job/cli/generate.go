@@ -21,7 +21,7 @@ import (
 func (p *program) generate() *cli.Command {
 	return &cli.Command{
 		Name:  "generate",
-		Usage: "write events to a topic, as examples/clicks.yaml reads them",
+		Usage: "write events to a topic, as examples/clicks.yaml and the jobs in README.md read them",
 		Flags: []cli.Flag{brokersFlag(),
 			&cli.StringFlag{Name: "topic", Value: clicks.In, Usage: "the `TOPIC` to write to; it must exist"},
 			&cli.IntFlag{Name: "rate", Value: 100, Usage: "events a second; 0 for as many as it takes"},

@@ -103,9 +103,9 @@ func watermark(ms int64) string {
 	return stamp(ms)
 }
 
-// shortRequest is what a lineage began with, its UUIDs by their first block: from:7f3c0a12-41.
+// shortRequest is what a lineage began with, its UUIDs by their first block: start, fresh, from:7f3c0a12-41.
 func shortRequest(request string) string {
-	return uuids.ReplaceAllString(request, "$1")
+	return strings.TrimSuffix(uuids.ReplaceAllString(request, "$1"), ":")
 }
 
 var uuids = regexp.MustCompile(`\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)

@@ -20,7 +20,7 @@ func (p *program) run() *cli.Command {
 	wait := &optional{alone: "1m"}
 	flags := append(p.jobFlags(),
 		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, once: a job that has begun from it already goes on"},
-		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so"},
+		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so", DisableDefaultText: true},
 		optionally("fresh", "ID", fresh, "begin empty, once for each ID: a job that has begun so already goes on"),
 		optionally("wait-for-broker", "DURATION", wait, "wait that long (1m) for a broker to answer, instead of ending at once"),
 		&cli.BoolFlag{Name: "end-with-stdin", Hidden: true, Usage: "end at once when standard input is closed: for a parent process"},

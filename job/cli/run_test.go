@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestAJobRunsStopsAndContinuesFromASavepoint(t *testing.T) {
@@ -123,8 +126,103 @@ func TestABadRecordStopsTheJobAndIsNamed(t *testing.T) {
 	b := broker(t)
 	produce(t, b, "numbers", "this is no JSON")
 	code, _, stderr := call("run", sums(t, b), "--address", "off")
-	if code != ExitBadRecord || !strings.Contains(stderr, "topic numbers partition") || !strings.Contains(stderr, "this is no JSON") {
+	if code != ExitBadRecord || !strings.Contains(stderr, "topic numbers partition") || !strings.Contains(stderr, "set on_bad_record") {
 		t.Errorf("exit code %d:\n%s", code, stderr)
+	}
+	if strings.Count(stderr, "this is no JSON") != 1 {
+		t.Errorf("it is not said once:\n%s", stderr)
+	}
+	// Programs that read the log find the error there.
+	if _, _, stderr := call("run", sums(t, b), "--address", "off", "--log-format", "json"); strings.Count(stderr, "this is no JSON") != 2 {
+		t.Errorf("it is not in the log:\n%s", stderr)
+	}
+}
+
+func TestAJobWithoutCheckpointsSaysSo(t *testing.T) {
+	b := broker(t, kfake.SeedTopics(1, "weir.empty.checkpoints"))
+	for _, name := range []string{"empty", "missing"} {
+		code, _, stderr := call("checkpoints", "list", name, "--brokers", b)
+		if code != ExitOther || !strings.Contains(stderr, "job "+name+" has no checkpoints") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	}
+}
+
+func TestWhatALineageBeganWithIsShort(t *testing.T) {
+	const id = "7f3c0a12-1111-4222-8333-123456789abc"
+	for request, want := range map[string]string{
+		"start": "start", "fresh:": "fresh", "fresh:2": "fresh:2", "from:" + id + "-41": "from:7f3c0a12-41", "fresh:2#" + id: "fresh:2#7f3c0a12",
+	} {
+		if got := shortRequest(request); got != want {
+			t.Errorf("%s: %s, want %s", request, got, want)
+		}
+	}
+}
+
+func TestAWrongTokenIsToldFromAMissingOne(t *testing.T) {
+	b := broker(t)
+	j := start(t, sums(t, b), "--token", "right")
+	for token, says := range map[string]string{"": "give --token", "wrong": "the token is wrong"} {
+		args := []string{"stop", "sums", "--address", j.address}
+		if token != "" {
+			args = append(args, "--token", token)
+		}
+		if code, _, stderr := call(args...); code != ExitOther || !strings.Contains(stderr, says) {
+			t.Errorf("%q: exit code %d: %s", token, code, stderr)
+		}
+	}
+	if code, _, stderr := call("stop", "sums", "--address", j.address, "--token", "right"); code != ExitOK {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if code := j.exit(); code != ExitOK {
+		t.Errorf("exit code %d:\n%s", code, j.err.String())
+	}
+}
+
+func TestASavepointWithoutAFileIsRefused(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	produce(t, b, "numbers", `{"key":"a","n":1}`)
+	j := start(t, file)
+	j.until("a result", func() bool { return len(totals(t, b)) == 1 })
+	dir := filepath.Join(t.TempDir(), "savepoint")
+	if code, _, stderr := call("savepoint", "create", file, "--address", j.address, "--dir", dir); code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	j.stop()
+	kept, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range kept {
+		if f.Name() != "manifest.json" {
+			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	code, _, stderr := call("run", file, "--address", "off", "--from", dir, "--again")
+	if code != ExitRestore || !strings.Contains(stderr, dir) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+func TestHeadersAndMarkersAreShown(t *testing.T) {
+	b := broker(t)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	r := &kgo.Record{Topic: "totals", Value: []byte("1"), Headers: []kgo.RecordHeader{{Key: "weir.step", Value: []byte("in")}, {Key: "x", Value: nil}}}
+	if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, _ := call("topics", "read", "totals", "--brokers", b); !strings.Contains(stdout, `"headers":{"weir.step":"in","x":null},"key":null,"value":1}`) {
+		t.Error(stdout)
+	}
+	if code, stdout, stderr := call("topics", "create", "one", "--retention", "-1", "--brokers", b); code != ExitOK || stdout != "topic one created with 1 partition\n" {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
 

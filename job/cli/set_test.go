@@ -25,6 +25,16 @@ func TestSetChangesOneValueOfAProgramsOptions(t *testing.T) {
 		o.Checkpoint.Restart.Strategy != checkpoint.RestartNone || o.HTTP.Address != "off" {
 		t.Errorf("%+v", o)
 	}
+	for assignment, want := range map[string]string{
+		"checkpoint.intervall=1s":  `--set checkpoint.intervall: checkpoint: unknown field "intervall" (did you mean "interval"?)`,
+		"checkpoint.interval=soon": `--set checkpoint.interval: checkpoint.interval: want a duration, such as 200ms, 5s or 1h, got "soon"`,
+		"source.in.topics=a":       `--set source.in.topics=a: the steps of this job are code: --set changes its job.Options only`,
+		"nonsense":                 `--set nonsense: want path=value, such as checkpoint.interval=1s`,
+	} {
+		if err := set(&o, []string{assignment}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", assignment, err, want)
+		}
+	}
 	for _, bad := range []string{"nonsense", "=1", "checkpoint.intervall=1s", "checkpoint.interval=soon", "parallelism=many"} {
 		if err := set(&o, []string{bad}); !isUsage(err) {
 			t.Errorf("%s: %v", bad, err)
