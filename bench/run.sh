@@ -14,8 +14,8 @@
 #   REPEAT=3       every cell three times, in rounds      INTERVAL=1000  checkpoint or commit interval of the cells, ms
 #   BIG_N          records for w1, w2 and recovery (12 M)  SMALL_N        records for w3, w4 and allocs (3 M)
 #   KEYS_N, KEYS   records (20 M) and keys (1 M) for pause KILLS=5        kills of recovery
-#   WEIR_FLAGS     more flags for the Go job, for example "-parallelism 2"
-#   YAML_FLAGS     more flags for the YAML job, for example "--set parallelism=2"
+#   WEIR_FLAGS     flags for the Go job ("-parallelism 2", as the JVM peers have it)
+#   YAML_FLAGS     flags for the YAML job ("--set parallelism=2")
 #   RESULTS        prefix of the result files, to add to an earlier run (bench/results/<date>)
 #
 # Needs Linux, Go, Java 17 and Maven; port 19092 is the broker's, since the peers have it built in.
@@ -81,14 +81,14 @@ if has pause "$figures"; then input bench-keys "$keys_n" "$keys"; fi
 weir() {
   local in=$SMALL
   case $1 in w[12]) in=$BIG ;; esac
-  w weir "$1" "$in" "$interval" bin/weir -work "$1" -in {in} -out {out} -group {group} -interval {interval}ms -dir {dir} ${WEIR_FLAGS-}
+  w weir "$1" "$in" "$interval" bin/weir -work "$1" -in {in} -out {out} -group {group} -interval {interval}ms -dir {dir} ${WEIR_FLAGS--parallelism 2}
 }
 weir_yaml() {
   local in=$SMALL
   case $1 in w[12]) in=$BIG ;; esac
   w weir-yaml "$1" "$in" "$interval" bin/processor run "../jobs/$1.yaml" --address off --set kafka.brokers=127.0.0.1:19092 --set job={group} \
     --set source.events.topics={in} --set sink.out.topic={out} --set checkpoint.interval={interval}ms \
-    --set checkpoint.storage={dir}/state --set checkpoint.local_dir={dir}/local ${YAML_FLAGS-}
+    --set checkpoint.storage={dir}/state --set checkpoint.local_dir={dir}/local ${YAML_FLAGS---set parallelism=2}
 }
 cell() {
   local work=${1##*-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/pebblestate"
@@ -89,6 +90,9 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}, nil
 }
 
+// readers is how many deltas are read at a time.
+const readers = 8
+
 // readState fetches and verifies the deltas of a pointer, and says where its base is.
 func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {
 	r := pebblestate.Restore{Checkpoint: p.Checkpoint}
@@ -100,12 +104,21 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 			})
 		}
 	}
-	for _, d := range p.Deltas {
-		repr, err := a.readDelta(ctx, d, files)
-		if err != nil {
-			return r, fmt.Errorf("restore: checkpoint %d: delta of checkpoint %d: %w", p.Checkpoint, d.Checkpoint, err)
-		}
-		r.Deltas = append(r.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
+	r.Deltas = make([]pebblestate.Delta, len(p.Deltas))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, d := range p.Deltas {
+		g.Go(func() error {
+			repr, err := a.readDelta(ctx, d, files)
+			if err != nil {
+				return fmt.Errorf("restore: checkpoint %d: delta of checkpoint %d: %w", p.Checkpoint, d.Checkpoint, err)
+			}
+			r.Deltas[i] = pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return r, err
 	}
 	if p.Base != nil {
 		byHash := map[[32]byte]checkpoint.File{}
