@@ -2,6 +2,7 @@ package pebblestate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -11,10 +12,34 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// changes is the last change of each key of some deltas. It points into them, with 8 bytes a change.
+// changes is the last change of each key of some deltas. It points into them, with 32 bytes a change.
 type changes struct {
 	reprs [][]byte
 	refs  []ref
+	heads []head // of the keys, by index of refs
+}
+
+// head is the beginning of a key. Most comparisons end here, without a way to the key itself, which is somewhere in memory.
+type head struct {
+	hi, lo uint64
+	size   int // of the whole key
+}
+
+func headOf(key []byte) head {
+	var b [16]byte
+	copy(b[:], key)
+	return head{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:]), len(key)}
+}
+
+// compare orders two keys as bytes.Compare does, as far as their heads tell; sure is false if the rest has to.
+func (x head) compare(y head) (order int, sure bool) {
+	if order = cmp.Or(cmp.Compare(x.hi, y.hi), cmp.Compare(x.lo, y.lo)); order != 0 {
+		return order, true
+	}
+	if x.size <= 16 || y.size <= 16 {
+		return cmp.Compare(x.size, y.size), true // equal but for zeros at the end: the shorter one is less
+	}
+	return 0, false
 }
 
 // ref is where a change begins: a delta, and a place in it.
@@ -64,46 +89,42 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 	return c, nil
 }
 
-// sort sorts by key. Sorting 16 bytes of each key beside its ref saves most of the way to the keys.
+// sort sorts by key.
 func (c *changes) sort() {
 	type item struct {
-		hi, lo uint64
-		ref    ref
+		head head
+		ref  ref
 	}
 	items := make([]item, len(c.refs))
 	for i := range items {
-		var head [16]byte
-		copy(head[:], c.at(i).key)
-		items[i] = item{binary.BigEndian.Uint64(head[:8]), binary.BigEndian.Uint64(head[8:]), c.refs[i]}
+		items[i] = item{c.heads[i], c.refs[i]}
 	}
 	key := func(r ref) []byte {
 		ch, _ := decodeChange(c.reprs[r.delta][r.at:])
 		return ch.key
 	}
 	slices.SortFunc(items, func(x, y item) int {
-		switch {
-		case x.hi < y.hi:
-			return -1
-		case x.hi > y.hi:
-			return 1
-		case x.lo < y.lo:
-			return -1
-		case x.lo > y.lo:
-			return 1
+		if order, sure := x.head.compare(y.head); sure {
+			return order
 		}
 		return bytes.Compare(key(x.ref), key(y.ref))
 	})
 	for i := range items {
-		c.refs[i] = items[i].ref
+		c.refs[i], c.heads[i] = items[i].ref, items[i].head
 	}
 }
 
 // search returns the first change whose key is not less than key.
 func (c *changes) search(key []byte) int {
 	lo, hi := 0, len(c.refs)
+	want := headOf(key)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if bytes.Compare(c.at(mid).key, key) < 0 {
+		order, sure := c.heads[mid].compare(want)
+		if !sure {
+			order = bytes.Compare(c.at(mid).key, key)
+		}
+		if order < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -130,12 +151,17 @@ func (t *refTable) add(key []byte, r ref) {
 	hash := xxhash.Sum64(key)
 	mask := uint64(len(t.slots) - 1)
 	h := hash & mask
+	want := headOf(key)
 	for ; t.slots[h] != 0; h = (h + 1) & mask {
 		if t.slots[h]&upper != hash&upper {
 			continue
 		}
 		i := uint32(t.slots[h]) - 1
-		if !bytes.Equal(t.c.at(int(i)).key, key) {
+		order, sure := t.c.heads[i].compare(want)
+		if !sure {
+			order = bytes.Compare(t.c.at(int(i)).key, key)
+		}
+		if order != 0 {
 			continue
 		}
 		if old := &t.c.refs[i]; old.delta == r.delta {
@@ -143,7 +169,7 @@ func (t *refTable) add(key []byte, r ref) {
 		}
 		return
 	}
-	t.c.refs = append(t.c.refs, r)
+	t.c.refs, t.c.heads = append(t.c.refs, r), append(t.c.heads, want)
 	t.slots[h] = hash&upper | uint64(len(t.c.refs))
 	if 2*len(t.c.refs) > len(t.slots) {
 		t.grow()
