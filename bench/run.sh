@@ -2,7 +2,7 @@
 # Measures Weir beside its peers on one machine, one broker and the same input, one after the other, and prints tables.
 # docs/performance.md says what is measured and how to repeat it.
 #
-#   make bench                                             everything: about half an hour on two cores
+#   make bench                                             everything: about ten minutes on two cores
 #   CELLS="limit weir-w1" make bench                       some cells of the table
 #   FIGURES="pause recovery" make bench                    some of the other figures
 #   CELLS="weir-w3" SMALL_N=1000000 make bench             smaller inputs
