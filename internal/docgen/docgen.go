@@ -13,7 +13,6 @@ import (
 type part struct {
 	title, path, intro string
 	pkg, name          string // of the struct
-	skip               []string
 }
 
 // parts are the page, in order. Structs that are fields of these become sections of their own below them.

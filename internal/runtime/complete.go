@@ -23,8 +23,7 @@ type completion struct {
 	began       time.Time
 	deadline    time.Time
 
-	// The worker's.
-	persisted                bool
+	// The workers'.
 	delta                    []byte
 	persistTook, prepareTook time.Duration
 }
