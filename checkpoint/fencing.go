@@ -66,20 +66,31 @@ const watchPause = 100 * time.Millisecond
 
 // DecideFenced says what an attempt does that was fenced.
 func DecideFenced(f Fenced) Fencing {
+	// IDs are dense: a pointer that is not above the own first checkpoint is of an attempt before, also if it is the last to be
+	// seen. The own ones are committed then, but their markers are not written yet, or a transaction is open below them.
+	first := f.Began
+	if f.FirstCommitted {
+		first++
+	}
+	own := f.Last != nil && f.Last.Attempt == f.Attempt
 	switch {
-	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken && f.Watched < WatchFor:
-		return Fencing{Action: FencedWatch, Pause: watchPause, Reason: "another process is recovering this job"}
-	case f.Last != nil && f.Last.Attempt == f.Attempt && f.Taken:
-		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("another process has fenced this one and committed nothing for %s", WatchFor)}
-	case f.Last != nil && f.Last.Attempt == f.Attempt:
-		// Also when the answer of the own first commit was lost.
-		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("checkpoint %d is this attempt's own: the broker timed a transaction out", f.Last.Checkpoint)}
-	case f.Last != nil && (f.FirstCommitted || f.Last.Checkpoint > f.Began):
+	case f.Last != nil && !own && f.Last.Checkpoint > first:
 		err := &TakenOverError{Job: f.Job, Attempt: f.Last.Attempt, Host: f.Last.Host, Checkpoint: f.Last.Checkpoint}
 		return Fencing{Action: FencedStop, Err: err, Reason: err.Error()}
-	case f.FirstCommitted:
-		// The own pointer is gone. Recovery finds out, and says so (rule 11).
-		return Fencing{Action: FencedRecover, Reason: "the checkpoint topic holds no pointer any more"}
+	case !own && !f.FirstCommitted:
+		// Below.
+	case f.Taken && f.Watched < WatchFor:
+		return Fencing{Action: FencedWatch, Pause: watchPause, Reason: "another process is recovering this job"}
+	case f.Taken:
+		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("another process has fenced this one and committed nothing for %s", WatchFor)}
+	case own:
+		// Also when the answer of the own first commit was lost.
+		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("checkpoint %d is this attempt's own: a transaction timed out, or what became of a commit is not known", f.Last.Checkpoint)}
+	case f.Last != nil:
+		return Fencing{Action: FencedRecover, Reason: fmt.Sprintf("this attempt's own checkpoints, after %d, are not to be seen yet", f.Last.Checkpoint)}
+	default:
+		// If the own pointer is gone, recovery finds out and says so (rule 11).
+		return Fencing{Action: FencedRecover, Reason: "the checkpoint topic shows no pointer"}
 	}
 	pause := min(fencedPause<<min(f.Tries, 10), fencedPauseMax)
 	pause = time.Duration(float64(pause) * (0.5 + f.Random))

@@ -9,6 +9,7 @@ import (
 func TestFencedAttempt(t *testing.T) {
 	own := &Pointer{Checkpoint: 43, Attempt: "own", Host: "a"}
 	before := &Pointer{Checkpoint: 42, Attempt: "before", Host: "a"}
+	sibling := &Pointer{Checkpoint: 42, Attempt: "sibling", Host: "b"}
 	newer := &Pointer{Checkpoint: 44, Attempt: "7f3c0000-1", Host: "b"}
 	for _, tc := range []struct {
 		name  string
@@ -26,6 +27,10 @@ func TestFencedAttempt(t *testing.T) {
 		{"two start for the first time", Fenced{Began: 0, Last: nil}, FencedPause},
 		{"a first start meets one that has begun", Fenced{Began: 0, Last: before}, FencedStop},
 		{"the topic lost the own pointer", Fenced{FirstCommitted: true, Began: 42, Last: nil}, FencedRecover},
+		{"the own pointer is not to be seen yet", Fenced{FirstCommitted: true, Began: 42, Last: before}, FencedRecover},
+		{"the own pointer is not to be seen yet, that of an attempt fenced on the way is", Fenced{FirstCommitted: true, Began: 42, Last: sibling}, FencedRecover},
+		{"nor was this attempt fenced by a timeout", Fenced{FirstCommitted: true, Began: 42, Last: before, Taken: true}, FencedWatch},
+		{"the very first pointer is not to be seen yet, and another process is recovering", Fenced{FirstCommitted: true, Last: nil, Taken: true}, FencedWatch},
 	} {
 		tc.state.Job, tc.state.Attempt = "clicks", "own"
 		got := DecideFenced(tc.state)

@@ -14,18 +14,22 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/weirstream/weir/internal/fault"
 )
 
 // Files is a store with hashes and patience: what it reads is verified, what it writes is hashed, and an error that may
 // pass is tried again until the context's deadline, which is the checkpoint's (rule 8).
 type Files struct {
 	store Store
+	// Fault is called at the steps of an upload, for tests; nil in use.
+	Fault fault.Hook
 	// onRetry, if set, is told of each error that is tried again.
 	onRetry func(StoreRetryEvent)
 }
 
-// diskFullPatience is how long a full disk is waited for: somebody may be making room, but a user who sees nothing
-// happen is to learn the cause within seconds.
+// diskFullPatience is how long a full or a failing disk is waited for: somebody may be making room, but a user who sees
+// nothing happen is to learn the cause within seconds.
 const diskFullPatience = 2 * time.Second
 
 // NewFiles returns the files of a store. The listener's OnStoreRetry is told of errors that are tried again.
@@ -66,7 +70,7 @@ func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.R
 	file.Name = name(file.Hash)
 	err = f.retry(ctx, func(ctx context.Context) error {
 		again := sha256.New()
-		err := f.store.Put(ctx, file.Name, &hashed{ReadSeeker: content, sum: again})
+		err := f.store.Put(ctx, file.Name, &hashed{ReadSeeker: content, sum: again, fault: f.Fault})
 		if errors.Is(err, fs.ErrExist) {
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
 			return f.get(ctx, file, io.Discard)
@@ -76,18 +80,23 @@ func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.R
 		}
 		return err
 	})
+	f.Fault.At(fault.Uploaded)
 	return file, err
 }
 
 // hashed hashes what is read through it. Seeking to the start begins anew.
 type hashed struct {
 	io.ReadSeeker
-	sum hash.Hash
+	sum   hash.Hash
+	fault fault.Hook
 }
 
 func (h *hashed) Read(p []byte) (int, error) {
 	n, err := h.ReadSeeker.Read(p)
 	h.sum.Write(p[:n]) // a hash never fails
+	if err == io.EOF {
+		h.fault.At(fault.Uploading) // written, but neither synced nor named
+	}
 	return n, err
 }
 
@@ -130,20 +139,39 @@ func (f *Files) Verify(ctx context.Context, file File) error {
 	})
 }
 
-// get copies a file to w and compares what came with the file's size and hash.
+// get copies a file to w and compares what came with the file's size and hash. What is wrong with the file is a
+// [*FileError]; an error of w is w's.
 func (f *Files) get(ctx context.Context, file File, w io.Writer) error {
 	sum := sha256.New()
 	size := &counter{}
-	if err := f.store.Get(ctx, file.Name, io.MultiWriter(w, sum, size)); err != nil {
-		return err
+	to := &target{w: w}
+	err := f.store.Get(ctx, file.Name, io.MultiWriter(to, sum, size))
+	if to.err != nil {
+		return to.err
 	}
-	switch got := Hash(sum.Sum(nil)); {
+	got := Hash(sum.Sum(nil))
+	switch {
+	case err != nil:
 	case size.n != file.Size:
-		return fmt.Errorf("file %s in %s: %w: it has %d bytes instead of %d", file.Name, f.store, ErrCorrupt, size.n, file.Size)
+		err = fmt.Errorf("file %s in %s: %w: it has %d bytes instead of %d", file.Name, f.store, ErrCorrupt, size.n, file.Size)
 	case got != file.Hash:
-		return fmt.Errorf("file %s in %s: %w: its SHA-256 is %s instead of %s", file.Name, f.store, ErrCorrupt, got, file.Hash)
+		err = fmt.Errorf("file %s in %s: %w: its SHA-256 is %s instead of %s", file.Name, f.store, ErrCorrupt, got, file.Hash)
+	default:
+		return nil
 	}
-	return nil
+	return &FileError{file.Name, err}
+}
+
+// target remembers the error of the writer below: a full local disk is not the fault of the file that is read.
+type target struct {
+	w   io.Writer
+	err error
+}
+
+func (t *target) Write(p []byte) (int, error) {
+	n, err := t.w.Write(p)
+	t.err = err
+	return n, err
 }
 
 type counter struct{ n int64 }
@@ -167,7 +195,7 @@ func (f *Files) retry(ctx context.Context, call func(ctx context.Context) error)
 		if last == nil {
 			return struct{}{}, nil
 		}
-		if errors.Is(last, syscall.ENOSPC) || errors.Is(last, syscall.EDQUOT) {
+		if errors.Is(last, syscall.ENOSPC) || errors.Is(last, syscall.EDQUOT) || errors.Is(last, syscall.EIO) {
 			if full.IsZero() {
 				full = time.Now()
 			}
@@ -188,14 +216,4 @@ func (f *Files) retry(ctx context.Context, call func(ctx context.Context) error)
 		return last
 	}
 	return err
-}
-
-// permanent reports whether trying again is of no use.
-func permanent(err error) bool {
-	for _, kind := range []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrCorrupt, syscall.EROFS, syscall.ENOTDIR} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
 }

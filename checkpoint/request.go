@@ -1,6 +1,10 @@
 package checkpoint
 
-import "strings"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // RequestKind is what a start asks for.
 type RequestKind int
@@ -10,7 +14,7 @@ const (
 	RequestNone RequestKind = iota
 	// RequestFresh begins empty, whatever there is.
 	RequestFresh
-	// RequestFrom begins a new lineage from a savepoint.
+	// RequestFrom begins a new lineage from a savepoint, or from a checkpoint that the job has retained.
 	RequestFrom
 )
 
@@ -18,8 +22,8 @@ const (
 // request that the current lineage has carried out is not carried out again.
 type Request struct {
 	Kind RequestKind
-	// ID tells requests of one kind apart: of RequestFrom the savepoint's ID, of RequestFresh a name that the user may give
-	// ("" is one too).
+	// ID tells requests of one kind apart: of RequestFrom the savepoint's ID or "checkpoint:<id>", of RequestFresh a name that
+	// the user may give ("" is one too).
 	ID string
 	// Again, if not empty, carries the request out once more. It is a UUID made once a process, so that a restart inside the
 	// process goes on and one of the process begins again.
@@ -43,8 +47,34 @@ func (r Request) String() string {
 	return s
 }
 
-// carriedOut reports whether a lineage whose pointers record the given request is what r asks for.
-func (r Request) carriedOut(recorded string) bool {
+// FromCheckpointPrefix begins what names a checkpoint of the job where a savepoint's directory may be named too.
+const FromCheckpointPrefix = "checkpoint:"
+
+// ParseCheckpoint returns the ID in "checkpoint:<id>".
+func ParseCheckpoint(from string) (int64, error) {
+	id, err := strconv.ParseInt(strings.TrimPrefix(from, FromCheckpointPrefix), 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%q: want %sID, such as %s41, or a savepoint's directory", from, FromCheckpointPrefix, FromCheckpointPrefix)
+	}
+	return id, nil
+}
+
+// FromCheckpoint asks for a new lineage from a checkpoint of the job. IDs are never used twice, so that this needs no other
+// name.
+func FromCheckpoint(id int64) Request {
+	return Request{Kind: RequestFrom, ID: FromCheckpointPrefix + strconv.FormatInt(id, 10)}
+}
+
+// beginning names what a request begins from: "savepoint <id>", "checkpoint <id>".
+func beginning(id string) string {
+	if n, ok := strings.CutPrefix(id, FromCheckpointPrefix); ok {
+		return "checkpoint " + n
+	}
+	return "savepoint " + id
+}
+
+// CarriedOut reports whether a lineage whose pointers record the given request is what r asks for.
+func (r Request) CarriedOut(recorded string) bool {
 	switch {
 	case r.Kind == RequestNone:
 		return true

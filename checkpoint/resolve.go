@@ -27,8 +27,11 @@ type Start struct {
 	Last *Pointer
 	// LastOffset is the offset of Last in the checkpoint partition.
 	LastOffset int64
-	// Savepoint is the pointer in the manifest of the savepoint that RequestFrom names. It is nil if the request does not
-	// need it.
+	// Damage, if set, is why Last cannot be restored: its rest cannot be read, and Last is its head only. Something else may
+	// be begun from.
+	Damage error
+	// Savepoint is the pointer in the manifest of the savepoint that RequestFrom names, or that of the checkpoint. It is nil if
+	// the request does not need it.
 	Savepoint *Pointer
 	// Group is the checkpoint ID in the metadata of the group's offset for the checkpoint partition, 0 if the group has no
 	// such offset (rule 11). GroupID and Topic are for messages.
@@ -46,7 +49,7 @@ const (
 	ResolvedFirst ResolutionKind = iota
 	// ResolvedContinue: go on from Pointer.
 	ResolvedContinue
-	// ResolvedSavepoint: a new lineage begins from Pointer, which is the savepoint's.
+	// ResolvedSavepoint: a new lineage begins from Pointer, which is the savepoint's or an older checkpoint's.
 	ResolvedSavepoint
 	// ResolvedFresh: a new lineage begins empty.
 	ResolvedFresh
@@ -69,7 +72,7 @@ type Resolution struct {
 	Unfinished []Savepoint
 	// Note is a line for the log, "" if there is nothing to say.
 	Note string
-	// Err is a *RefusedError, of ResolvedRefuse.
+	// Err is a *RefusedError, or Start.Damage, of ResolvedRefuse.
 	Err error
 }
 
@@ -107,20 +110,24 @@ func Resolve(s Start) Resolution {
 			r.Unfinished = append(slices.Clone(last.Unfinished), Savepoint{Directory: last.Savepoint, Checkpoint: last.Checkpoint, Offset: s.LastOffset})
 		}
 	}
-	carriedOut := last != nil && s.Request.carriedOut(last.Request)
+	carriedOut := last != nil && s.Request.CarriedOut(last.Request)
 	switch {
+	// A supervisor repeats its flags. Whether they were carried out is not known without the pointer, so they alone do not say
+	// that a job with lost records is to begin anew.
+	case last == nil && s.Group > 0 && s.Request.Again == "":
+		return refuse("", lostRecords(s, "has no checkpoint"))
+	case last != nil && s.Group > last.Checkpoint && s.Request.Again == "":
+		return refuse("", lostRecords(s, fmt.Sprintf("ends at checkpoint %d", last.Checkpoint)))
 	case s.Request.Kind == RequestFresh && !carriedOut:
 		r.Kind = ResolvedFresh
 		r.Note = "starting empty, as asked for"
 		return r
 	case s.Request.Kind == RequestFrom && !carriedOut:
 		return fromSavepoint(s, r)
-	case last == nil && s.Group > 0:
-		return refuse("", lostRecords(s, "has no checkpoint"))
 	case last == nil:
 		r.Kind = ResolvedFirst
 		return r
-	case s.Group > last.Checkpoint:
+	case s.Group > last.Checkpoint: // since this process carried its request out
 		return refuse("", lostRecords(s, fmt.Sprintf("ends at checkpoint %d", last.Checkpoint)))
 	}
 	return goOn(s, r)
@@ -135,6 +142,9 @@ func goOn(s Start, r Resolution) Resolution {
 		r.Note = fmt.Sprintf("the job reached the end of its input at checkpoint %d, there is nothing to do: start it with --fresh to run it again, or --from a savepoint", last.Checkpoint)
 		return r
 	}
+	if s.Damage != nil {
+		return Resolution{Kind: ResolvedRefuse, Err: s.Damage}
+	}
 	if findings := CheckRestore(s.Job, last); len(findings) > 0 {
 		return refuse(fmt.Sprintf("checkpoint %d", last.Checkpoint), findings...)
 	}
@@ -146,7 +156,7 @@ func goOn(s Start, r Resolution) Resolution {
 }
 
 func fromSavepoint(s Start, r Resolution) Resolution {
-	what := "savepoint " + s.Request.ID
+	what := beginning(s.Request.ID)
 	switch {
 	case s.Savepoint == nil:
 		return refuse(what, "it was not read")
@@ -157,20 +167,30 @@ func fromSavepoint(s Start, r Resolution) Resolution {
 		return refuse(what, findings...)
 	}
 	r.Kind, r.Pointer = ResolvedSavepoint, s.Savepoint
-	r.Note = fmt.Sprintf("a new lineage begins from %s (its checkpoint %d)", what, s.Savepoint.Checkpoint)
+	switch {
+	case !strings.HasPrefix(s.Request.ID, FromCheckpointPrefix):
+		r.Note = fmt.Sprintf("a new lineage begins from %s (its checkpoint %d)", what, s.Savepoint.Checkpoint)
+	case s.Last == nil:
+		r.Note = fmt.Sprintf("a new lineage begins from %s", what)
+	default:
+		r.Note = fmt.Sprintf("a new lineage begins from %s: it %s", what, NewGoBack(s.Last, s.Savepoint).repeats())
+	}
 	return r
 }
 
 func describe(r Request) string {
-	if r.Kind == RequestFrom {
-		return "--from this savepoint"
+	switch {
+	case r.Kind != RequestFrom:
+		return "--fresh"
+	case strings.HasPrefix(r.ID, FromCheckpointPrefix):
+		return "--from " + r.ID
 	}
-	return "--fresh"
+	return "--from this savepoint"
 }
 
 // lostRecords is rule 11: the group is committed in the same transactions as the pointers, so it is never ahead of them.
 func lostRecords(s Start, ends string) string {
-	return fmt.Sprintf("group %s is at checkpoint %d but topic %s %s: the topic lost records (deleted, made again or truncated); start from a savepoint (--from) or empty (--fresh)",
+	return fmt.Sprintf("group %s is at checkpoint %d but topic %s %s: the topic lost records (deleted, made again or truncated); start from a savepoint (--from and --again) or empty (--fresh and --again)",
 		s.GroupID, s.Group, s.Topic, ends)
 }
 

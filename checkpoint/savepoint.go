@@ -42,11 +42,12 @@ func WriteSavepoint(ctx context.Context, from, to *Files, p *Pointer, local stri
 
 // AdoptSavepoint copies the files of a savepoint into the job's own store, under the names of the given attempt, and
 // returns the pointer with these names. A lineage that begins from a savepoint does so before its first checkpoint, which
-// then does not depend on the savepoint's directory.
+// then does not depend on the savepoint's directory. The same for an older checkpoint, whose files may be on their way out;
+// its deltas are in files or inline.
 func AdoptSavepoint(ctx context.Context, from, to *Files, m *Manifest, local, job string, shard int, attempt string, upload int64) (*Pointer, error) {
 	out, err := copyState(ctx, from, to, m.Pointer, local, nil, func(h Hash, kind string) string { return FileName(job, shard, attempt, upload, h, kind) })
 	if err != nil {
-		return nil, fmt.Errorf("savepoint %s: %w", m.ID, err)
+		return nil, fmt.Errorf("%s: %w", beginning(m.ID), err)
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/sink"
@@ -37,8 +38,13 @@ type Options struct {
 
 	// Logger takes what the job has to tell; nil discards it.
 	Logger *slog.Logger `yaml:"-"`
+	// Now is the job's clock, in milliseconds since the Unix epoch, for tests; nil for the system's. Processing-time timers
+	// follow it, and it is what checkpoints and metrics are dated by. Durations are measured on the system's steady clock.
+	Now func() int64 `yaml:"-"`
 	// Listener hears of every step of a checkpoint.
 	Listener *checkpoint.Listener `yaml:"-"`
+	// Fault is called at the steps of recoveries and checkpoints. It is for package jobtest.
+	Fault fault.Hook `yaml:"-"`
 	// Start says where the job starts: by default it continues from its last checkpoint.
 	Start Start `yaml:"-"`
 	// WaitForBroker is how long to wait for a broker at the start; by default an unreachable broker is an error at once.
@@ -88,7 +94,8 @@ func (g *Graph) Prepare(o Options) (*runtime.Job, error) {
 	}
 	return runtime.NewJob(runtime.Config{
 		Job: g.name, Graph: &runtime.Graph{Nodes: g.nodes}, Parallelism: o.Parallelism, Kafka: o.Kafka, Checkpoint: o.Checkpoint, Producer: o.Producer,
-		Start: o.Start, WaitForBroker: o.WaitForBroker, Logger: o.Logger, Listener: o.Listener,
+		Start: o.Start, WaitForBroker: o.WaitForBroker, Logger: o.Logger, Listener: o.Listener, Now: o.Now,
+		Fault: o.Fault,
 	}), nil
 }
 

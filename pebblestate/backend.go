@@ -32,9 +32,11 @@ type Restore struct {
 type Backend struct {
 	opts   Options
 	states *states
-	fault  *fault
+	broken *breakdown
 	lock   *pebble.Lock
 	db     *pebble.DB
+	// leftBehind: Pebble has not come to an end of opening the directory, and still uses it.
+	leftBehind bool
 	// memTable is the size of Pebble's memtable in bytes.
 	memTable int64
 	// users holds those who use db off until it is closed; closing is set before.
@@ -69,7 +71,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 	}
 	b := &Backend{opts: opts, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
 	close(b.unwritten)
-	b.fault = newFault(opts.Logger)
+	b.broken = newBreakdown(opts.Logger)
 	if b.states, err = newStates(restore.States); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 		return nil, fmt.Errorf("state directory %s: %w: another process may use it", opts.Dir, err)
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && !b.leftBehind {
 			err = errors.Join(err, b.lock.Close())
 		}
 	}()
@@ -100,7 +102,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 		}
 		b.hasBase = true
 	}
-	if err := b.open(); err != nil {
+	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
 	for i := range overlay.len() {
@@ -149,16 +151,16 @@ func (b *Backend) clean() error {
 	return nil
 }
 
-func (b *Backend) open() (err error) {
+func (b *Backend) open(ctx context.Context) error {
 	b.memTable = min(max(b.opts.CacheBytes/4, 1<<20), 64<<20)
 	opts := &pebble.Options{
-		FS:                          b.opts.FS,
+		FS:                          steady{b.opts.FS, b.broken},
 		FormatMajorVersion:          formatVersion,
 		DisableWAL:                  true,
 		ErrorIfExists:               !b.hasBase,
 		ErrorIfNotExists:            b.hasBase,
-		Logger:                      b.fault,
-		EventListener:               b.fault.listener(),
+		Logger:                      b.broken,
+		EventListener:               b.broken.listener(),
 		CacheSize:                   b.opts.CacheBytes,
 		MemTableSize:                uint64(b.memTable),
 		MemTableStopWritesThreshold: 1 << 20, // a base is bounded; a writer that waits for a flush cannot be stopped
@@ -169,10 +171,41 @@ func (b *Backend) open() (err error) {
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	if b.db, err = pebble.Open(b.dbDir(), opts); err != nil {
+	// Pebble flushes while it opens, and tries that again for ever where the disk is full.
+	opened := make(chan error, 1)
+	go func() {
+		var err error
+		b.db, err = pebble.Open(b.dbDir(), opts)
+		opened <- err
+	}()
+	var err error
+	select {
+	case err = <-opened:
+		if err == nil && b.Err() != nil {
+			err = errors.Join(b.Err(), b.db.Close())
+		}
+	case <-b.broken.failed:
+		err = b.Err()
+		b.leaveBehind(opened)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		b.leaveBehind(opened)
+	}
+	if err != nil {
 		return fmt.Errorf("opening the base: %w", corruptIf(err))
 	}
 	return nil
+}
+
+// leaveBehind keeps the directory locked until Pebble has opened it after all, and closes it then.
+func (b *Backend) leaveBehind(opened <-chan error) {
+	b.leftBehind = true
+	go func() {
+		if err := <-opened; err == nil {
+			_ = b.db.Close()
+		}
+		_ = b.lock.Close()
+	}()
 }
 
 // formatVersion is pinned, so that a new Pebble does not write bases that an older Weir cannot read.
@@ -241,8 +274,8 @@ func (b *Backend) findPresent(restored []State) error {
 
 // Err is the error that Pebble met in the background, nil if there is none; Failed is closed when there is one. The
 // attempt must end then.
-func (b *Backend) Err() error              { return b.fault.Err() }
-func (b *Backend) Failed() <-chan struct{} { return b.fault.failed }
+func (b *Backend) Err() error              { return b.broken.Err() }
+func (b *Backend) Failed() <-chan struct{} { return b.broken.failed }
 
 // Close waits for readers and closes Pebble, both within CloseTimeout, and empties the directory. Past it, which takes a
 // disk that does not answer, Pebble's goroutines are left behind, the directory stays locked, and the error says so:

@@ -65,7 +65,7 @@ func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, er
 	case err = <-finished:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-b.fault.failed:
+	case <-b.broken.failed:
 		err = b.Err()
 	}
 	if err == nil {
@@ -76,7 +76,7 @@ func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, er
 	}
 	if err != nil {
 		err = fmt.Errorf("base: %w", err)
-		b.fault.fail(err)
+		b.broken.fail(err)
 		return base, err
 	}
 
@@ -114,7 +114,7 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 	case <-flushed:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-b.fault.failed:
+	case <-b.broken.failed:
 		return b.Err()
 	}
 	return b.db.Checkpoint(dir)

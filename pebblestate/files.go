@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirstream/weir/internal/fault"
 )
 
 // BaseFile is one file of a base.
@@ -62,6 +64,7 @@ func placeBase(ctx context.Context, opts Options, dir string, files []BaseFile, 
 				if err := placeFile(ctx, opts, opts.FS.PathJoin(dir, f.Name), f, fetch); err != nil {
 					cancel(fmt.Errorf("base: file %s: %w", f.Name, err))
 				}
+				opts.Fault.At(fault.BaseFilePlaced)
 			}
 		})
 	}
@@ -132,7 +135,11 @@ func linkOrCopy(fs vfs.FS, from, to string, f BaseFile) bool {
 		}
 	}
 	part := to + ".part"
-	return vfs.Copy(fs, from, part) == nil && fs.Rename(part, to) == nil
+	if vfs.Copy(fs, from, part) == nil && fs.Rename(part, to) == nil {
+		return true
+	}
+	_ = fs.Remove(part) // Pebble would take it for one of its own
+	return false
 }
 
 func same(got, want BaseFile) error {

@@ -35,7 +35,7 @@ func TestTheFormatIsFrozen(t *testing.T) {
 func TestADeltaIsAPebbleBatch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	w := newDelta(0)
-	db, err := pebble.Open("d", &pebble.Options{FS: vfs.NewMem(), FormatMajorVersion: formatVersion, Logger: newFault(defaulted().Logger)})
+	db, err := pebble.Open("d", &pebble.Options{FS: vfs.NewMem(), FormatMajorVersion: formatVersion, Logger: newBreakdown(defaulted().Logger)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirstream/weir/internal/fault"
 )
 
 // Options is how a shard keeps its state on this machine. Zero means default.
@@ -25,6 +27,8 @@ type Options struct {
 	CloseTimeout time.Duration `yaml:"close_timeout"`
 	// Logger takes Pebble's messages; nil discards them.
 	Logger *slog.Logger `yaml:"-"`
+	// Fault is called at the steps of a restore, for tests; nil in use.
+	Fault fault.Hook `yaml:"-"`
 	// FS is the file system; nil is the machine's.
 	FS vfs.FS `yaml:"-"`
 }

@@ -2,10 +2,9 @@ package sink
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,7 +30,7 @@ func (t *KafkaTransactions) WritePointer(ctx context.Context, checkpoint int64, 
 	if int(t.config.Partition) >= len(topic.partitions) {
 		return 0, fmt.Errorf("topic %s: it has %d partitions, and shard %d needs partition %d", topic.name, len(topic.partitions), t.config.Shard, t.config.Partition)
 	}
-	rec := stream.Record{Key: PointerKey(checkpoint), Value: value, Timestamp: time.Now().UnixMilli()}
+	rec := stream.Record{Key: PointerKey(checkpoint), Value: value, Timestamp: t.config.Now()}
 	p := topic.partitions[t.config.Partition]
 	b := openBatch(headerSize + len(value) + 64)
 	body, total := b.recordSize(&rec)
@@ -72,9 +71,13 @@ func (t *KafkaTransactions) pointerWritten(checkpoint, offset int64) error {
 	return nil
 }
 
+// groupMark begins the metadata of the sources' offsets; the checkpoint ID follows. Those that people commit have none.
+const groupMark = "weir:"
+
 // CommitOffsets adds offsets of the job's group to the checkpoint's transaction, and that of the checkpoint partition
-// itself: the offset after the pointer, with the checkpoint ID as metadata. A group that is ahead of the last pointer
-// tells a later recovery that the checkpoint topic lost records.
+// itself: the offset after the pointer. All have the checkpoint ID in their metadata. A group that is ahead of the last
+// pointer tells a later recovery that the checkpoint topic lost records; when the topic is deleted, the brokers delete its
+// offset too, and those of the sources tell.
 func (t *KafkaTransactions) CommitOffsets(ctx context.Context, checkpoint int64, offsets []Offset) error {
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
@@ -90,7 +93,11 @@ func (t *KafkaTransactions) CommitOffsets(ctx context.Context, checkpoint int64,
 		Topic: topic.name, TopicID: topic.id, Partition: t.config.Partition, Offset: s.pointer + 1, LeaderEpoch: -1,
 		Metadata: strconv.FormatInt(checkpoint, 10),
 	}
-	if err := t.commitOffsets(ctx, s, own, offsets); err != nil {
+	marked := slices.Clone(offsets)
+	for i := range marked {
+		marked[i].Metadata = groupMark + own.Metadata
+	}
+	if err := t.commitOffsets(ctx, s, own, marked); err != nil {
 		err = inTransaction(s.name, fmt.Errorf("offsets of group %s: %w", t.config.Group, err))
 		t.fail(err)
 		return err
@@ -241,7 +248,7 @@ func (t *KafkaTransactions) findCoordinator(ctx context.Context, key coordinator
 	var backoff retryBackoff
 	for {
 		node, err := t.coordinator(ctx, key)
-		if err == nil || !worthRepeating(err) || errors.Is(err, context.DeadlineExceeded) || !pause(ctx, backoff.next()) {
+		if err == nil || !worthRepeating(err) || !pause(ctx, backoff.next()) {
 			return node, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/kafka"
 )
 
@@ -29,6 +30,8 @@ const (
 // Config are the settings of the output side of a shard. Those with a YAML name are a user's business, the others the
 // engine's.
 type Config struct {
+	// Fault is called at the steps of a fencing, for tests; nil in use.
+	Fault fault.Hook `yaml:"-"`
 	// Client is used, and not closed, if it is set; else Kafka says where to connect to.
 	Client *kgo.Client `yaml:"-"`
 	// Kafka is the cluster that all sinks of the job and its checkpoint topic share.
@@ -49,13 +52,20 @@ type Config struct {
 	TransactionTimeout time.Duration `yaml:"-"`
 	// Compression is none, snappy, lz4 or zstd. Default: snappy.
 	Compression string `yaml:"compression"`
-	// MaxBuffered is how many bytes of records, uncompressed, may wait for the brokers before writing blocks. Default: 64 MiB.
+	// MaxBuffered is how many bytes of records, uncompressed, may wait for the brokers before writing blocks; less where
+	// they are slow, so that checkpoints end in time. Default: 64 MiB.
 	MaxBuffered int64 `yaml:"max_buffered"`
+	// Patience is how long what is written may take until it is acknowledged: less may wait where the brokers are slow, down to
+	// 256 KiB. Default: 10s.
+	Patience time.Duration `yaml:"-"`
 	// MaxBatchBytes bounds a record batch, uncompressed; topics that take less lower it. Default: 1 MiB.
 	MaxBatchBytes int `yaml:"max_batch_bytes"`
 	// RequestTimeout is how long a record batch, or any other call to a broker, may take with all its retries before the
 	// attempt ends. Default: 30s.
 	RequestTimeout time.Duration `yaml:"request_timeout"`
+	// Now is the engine's clock, in milliseconds since the Unix epoch, for what is stored and shown; nil for the system's. What is
+	// measured is measured on the system's steady clock.
+	Now func() int64 `yaml:"-"`
 	// Logger gets what is worth knowing; nil discards.
 	Logger *slog.Logger `yaml:"-"`
 }
@@ -80,11 +90,17 @@ func (c *Config) EnsureDefaults() {
 	if c.MaxBuffered == 0 {
 		c.MaxBuffered = 64 << 20
 	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
 	if c.MaxBatchBytes == 0 {
 		c.MaxBatchBytes = 1 << 20
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = 30 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

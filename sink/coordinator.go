@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -71,7 +72,10 @@ func (t *KafkaTransactions) coordinator(ctx context.Context, key coordinatorKey)
 	req := kmsg.NewPtrFindCoordinatorRequest()
 	req.CoordinatorType = int8(key.kind)
 	req.CoordinatorKey, req.CoordinatorKeys = key.name, []string{key.name}
-	resp, err := req.RequestWith(ctx, t.client)
+	// Any broker can tell. One that hangs must not use up the time of the call: the next try asks another one.
+	once, cancel := context.WithTimeout(ctx, min(3*time.Second, t.config.RequestTimeout/4))
+	defer cancel()
+	resp, err := req.RequestWith(once, t.client)
 	if err != nil {
 		return 0, fmt.Errorf("looking up its coordinator: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/weirstream/weir/internal/fault"
 )
 
 // Fence takes over every slot: it asks for a new producer epoch of each, which aborts what is open there and makes every
@@ -32,6 +34,7 @@ func (t *KafkaTransactions) Fence(ctx context.Context) error {
 			if err := t.initProducer(ctx, s); err != nil {
 				errs[i] = inTransaction(s.name, err)
 			}
+			t.config.Fault.At(fault.SlotFenced)
 		})
 	}
 	wg.Wait()
@@ -50,6 +53,11 @@ func (t *KafkaTransactions) initProducer(ctx context.Context, s *slot) error {
 		return fmt.Errorf("fenced while checkpoint %d uses it", s.checkpoint)
 	}
 	t.mu.Unlock()
+	before, err := t.describe(ctx, s)
+	if err != nil {
+		return fmt.Errorf("asking for its last transaction: %w", err)
+	}
+	s.before = before
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID = &s.name
 	req.TransactionTimeoutMillis = int32(t.config.TransactionTimeout.Milliseconds())

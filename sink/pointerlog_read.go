@@ -49,11 +49,17 @@ func (l *PointerLog) List(ctx context.Context, max int) ([]LoggedPointer, error)
 	return pointers, l.wrap(err)
 }
 
-// At returns the committed record at an offset.
+// ErrNoRecord marks an offset of the checkpoint partition at which there is no committed record, or none any more.
+var ErrNoRecord = errors.New("there is no committed record")
+
+// At returns the committed record at an offset, or [ErrNoRecord].
 func (l *PointerLog) At(ctx context.Context, offset int64) (*LoggedPointer, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	pointers, _, err := l.fetch(ctx, offset, 1)
+	if errors.Is(err, kerr.OffsetOutOfRange) {
+		err = fmt.Errorf("%w at offset %d: it was deleted", ErrNoRecord, offset)
+	}
 	if err != nil {
 		return nil, l.wrap(err)
 	}
@@ -62,7 +68,7 @@ func (l *PointerLog) At(ctx context.Context, offset int64) (*LoggedPointer, erro
 			return &pointers[i], nil
 		}
 	}
-	return nil, l.wrap(fmt.Errorf("there is no committed record at offset %d", offset))
+	return nil, l.wrap(fmt.Errorf("%w at offset %d", ErrNoRecord, offset))
 }
 
 // backwards returns the last max committed records below end, newest first. It reads a piece at the end, and pieces before
@@ -86,12 +92,20 @@ func (l *PointerLog) backwards(ctx context.Context, end int64, max int) ([]Logge
 	return newest[:min(max, len(newest))], nil
 }
 
-// read returns the committed records from one offset to before another.
+// read returns the committed records from one offset to before another, or what is left of them: a process that has been
+// replaced may still be deleting what its last commit did not list any more, which nobody looks for.
 func (l *PointerLog) read(ctx context.Context, from, to int64) ([]LoggedPointer, error) {
 	var out []LoggedPointer
 	var backoff kafka.Backoff
 	for from < to {
 		part, next, err := l.fetch(ctx, from, 1<<20)
+		if errors.Is(err, kerr.OffsetOutOfRange) {
+			start, startErr := l.offset(ctx, earliest, everything)
+			if startErr == nil && start > from {
+				from = start
+				continue
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,10 @@ type topic struct {
 	id   [16]byte
 	// maxMessage is max.message.bytes; maxBatch what batches are filled up to.
 	maxMessage, maxBatch int
-	partitions           []*partition
+	// recompressed: brokers store batches with a compression of the topic's own (compression.type), so that what counts against
+	// maxMessage is not what we send.
+	recompressed bool
+	partitions   []*partition
 }
 
 // partition is the queue of a partition: batches in the order in which they are to stand in the log. One at most is on its
@@ -115,8 +118,8 @@ func (t *KafkaTransactions) admit(b *batch) error {
 	if b.transactional {
 		b.producer, b.epoch = s.producer, s.epoch
 		b.sequence = p.next(slotOf(b.checkpoint), s, int32(b.n))
-		if s.began == 0 {
-			s.began = time.Now().UnixMilli()
+		if s.began.IsZero() {
+			s.began = time.Now()
 		}
 	}
 	if p.tail == nil {
@@ -127,7 +130,11 @@ func (t *KafkaTransactions) admit(b *batch) error {
 	p.tail = b
 	p.pending.Add(1)
 	s.pending++
-	t.buffered.Add(int64(b.size))
+	waiting := t.buffered.Add(int64(b.size))
+	if waiting == int64(b.size) {
+		t.pace.busy(time.Now())
+	}
+	t.full.Store(waiting >= t.pace.room)
 	return nil
 }
 
@@ -187,7 +194,11 @@ func (t *KafkaTransactions) acknowledged(p *partition, offset int64) {
 	t.records.Add(int64(b.n))
 	t.bytes.Add(int64(len(b.out.b)))
 	t.batches.Add(1)
-	if t.buffered.Add(int64(-b.size)) < t.config.MaxBuffered {
+	waiting := t.buffered.Add(int64(-b.size))
+	t.pace.done(b.size, waiting == 0, time.Now())
+	t.room.Store(t.pace.room)
+	full := waiting >= t.pace.room
+	if t.full.Store(full); !full {
 		t.space.Broadcast()
 	}
 	if s := b.slot; s.checkpoint == b.checkpoint {

@@ -40,6 +40,9 @@ type Offset struct {
 type Transactions interface {
 	// Fence takes over every slot: what an earlier attempt left open is aborted, and whoever still runs fails.
 	Fence(ctx context.Context) error
+	// Settle writes the markers that the brokers have left out at the end of earlier transactions of the slots, in the topics
+	// given and the checkpoint partition; once, after Fence.
+	Settle(ctx context.Context, log *PointerLog, topics []string) error
 	// Begin says which checkpoint the records written from now on belong to; once, before any writer is used.
 	Begin(checkpoint int64)
 	// Writer makes a writer to a topic; the topic must exist.

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"sync"
+	"time"
 )
 
 // slot is one transactional producer of the shard and the transaction that it has open, if any. Its fields belong to the
@@ -15,10 +16,12 @@ type slot struct {
 	epoch      int16
 	generation int
 	fenced     bool
+	// before is what the coordinator said before the fencing.
+	before ending
 	// checkpoint is the one that uses the slot now; 0 if none does.
 	checkpoint int64
-	// began is when the transaction got its first record or offset, in milliseconds since the Unix epoch; 0 if it has none.
-	began int64
+	// began is when the transaction got its first record or offset, on the steady clock; zero if it has none.
+	began time.Time
 	// pending counts batches that are queued and not acknowledged; drained, if not nil, is closed when there are none.
 	pending int
 	drained chan struct{}
@@ -48,5 +51,5 @@ func (s *slot) renew(producer int64, epoch int16) {
 
 // end forgets the transaction.
 func (s *slot) end() {
-	s.checkpoint, s.began, s.pending, s.pointer, s.offsets = 0, 0, 0, -1, false
+	s.checkpoint, s.began, s.pending, s.pointer, s.offsets = 0, time.Time{}, 0, -1, false
 }

@@ -29,7 +29,8 @@ func (s Spec) Validate() error {
 type Options struct {
 	// Compression is none, snappy, lz4 or zstd. Default snappy.
 	Compression string `yaml:"compression"`
-	// MaxBuffered is how many bytes of records, uncompressed, may wait for the brokers before writing blocks. Default 64 MiB.
+	// MaxBuffered is how many bytes of records, uncompressed, may wait for the brokers before writing blocks; less where
+	// they are slow, so that checkpoints end in time. Default 64 MiB.
 	MaxBuffered int64 `yaml:"max_buffered"`
 	// MaxBatchBytes bounds a record batch, uncompressed; topics that take less lower it. Default 1 MiB.
 	MaxBatchBytes int `yaml:"max_batch_bytes"`

@@ -19,7 +19,7 @@ func (t *KafkaTransactions) Taken(ctx context.Context) (taken, known bool, err e
 	t.mu.Lock()
 	var idle []identity
 	for _, s := range t.slots {
-		if s.checkpoint == 0 && s.began == 0 && s.fenced {
+		if s.checkpoint == 0 && s.began.IsZero() && s.fenced {
 			idle = append(idle, s.identity())
 		}
 	}

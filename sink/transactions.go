@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -44,12 +45,16 @@ type KafkaTransactions struct {
 	toEncode  []*batch
 	encode    sync.Cond // there is something to encode
 	space     sync.Cond // there is room for more records
+	pace      pace
 	parked    []*partition
 	kick      chan struct{} // there is something parked
 	err       error
 
+	// buffered is what waits for the brokers, full that this is as much as pace has room for: writers wait then.
 	buffered                          atomic.Int64
-	broken                            atomic.Bool // err is set
+	full                              atomic.Bool
+	room                              atomic.Int64 // pace.room, for who has not the lock
+	broken                            atomic.Bool  // err is set
 	failed                            chan struct{}
 	records, bytes, batches, requests atomic.Int64
 
@@ -71,7 +76,7 @@ func NewTransactions(ctx context.Context, c Config) (*KafkaTransactions, error) 
 	t := &KafkaTransactions{
 		config: c, client: c.Client, codec: codec,
 		topics: map[string]*topic{}, coordinators: map[coordinatorKey]int32{}, brokers: map[int32]*broker{},
-		kick: make(chan struct{}, 1), failed: make(chan struct{}),
+		kick: make(chan struct{}, 1), failed: make(chan struct{}), pace: newPace(c.Patience, c.MaxBuffered),
 	}
 	if t.client == nil {
 		if t.client, err = kafka.Dial(ctx, c.Kafka); err != nil {
@@ -84,6 +89,7 @@ func NewTransactions(ctx context.Context, c Config) (*KafkaTransactions, error) 
 		t.slots[i] = &slot{name: TransactionalID(c.Prefix, c.Job, c.Shard, i)}
 		t.slots[i].end()
 	}
+	t.room.Store(t.pace.room)
 	t.encode.L, t.space.L = &t.mu, &t.mu
 	life, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
@@ -161,13 +167,17 @@ func (t *KafkaTransactions) Flush(ctx context.Context, checkpoint int64) error {
 func (t *KafkaTransactions) OldestOpen() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	oldest := int64(0)
+	oldest := time.Duration(-1)
 	for _, s := range t.slots {
-		if s.began != 0 && (oldest == 0 || s.began < oldest) {
-			oldest = s.began
+		if !s.began.IsZero() {
+			oldest = max(oldest, time.Since(s.began))
 		}
 	}
-	return oldest
+	if oldest < 0 {
+		return 0
+	}
+	// By today's clock, so that its age is right also after the clock was set.
+	return t.config.Now() - oldest.Milliseconds()
 }
 
 // Stats count what has been acknowledged since the attempt began.

@@ -14,6 +14,8 @@ const (
 	// eagerBytes is how much an open batch holds before it is sent although it is not full, if nothing else of its partition
 	// is on its way.
 	eagerBytes = 128 << 10
+	// leastBatch is what a batch may hold however little may wait.
+	leastBatch = 4 << 10
 	// defaultMaxMessage is what a topic takes if we are not allowed to ask.
 	defaultMaxMessage = 1048588
 )
@@ -40,6 +42,10 @@ func (t *KafkaTransactions) topic(ctx context.Context, name string) (*topic, err
 		return nil, err
 	}
 	made := &topic{name: name, id: found.ID, maxMessage: maxMessage}
+	made.recompressed = settings.Compression != "" && settings.Compression != "producer" && settings.Compression != t.config.Compression
+	if made.recompressed {
+		maxMessage -= maxMessage / 64 // a batch that does not compress may grow a little
+	}
 	made.maxBatch = min(maxMessage, t.config.MaxBatchBytes, max(16<<10, int(t.config.MaxBuffered)/(4*len(found.Partitions))))
 	for i, p := range found.Partitions {
 		if int(p.Index) != i {
@@ -64,6 +70,9 @@ type writer struct {
 	// sticky is the partition of records without a key, until its batch is queued.
 	sticky int
 	sealed []*batch // scratch
+	// most is the limit for a pace with that room.
+	most int
+	room int64
 }
 
 // Writer makes a writer to a topic, which must exist. Its number of partitions is looked up once an attempt.
@@ -98,7 +107,7 @@ func (w *writer) Write(rec *stream.Record) error {
 		}
 	}
 	body, total := b.recordSize(rec)
-	if len(b.raw.b)+total > w.topic.maxBatch {
+	if len(b.raw.b)+total > w.limit() {
 		return w.overflow(i, rec)
 	}
 	b.append(rec, body, total, w.topic.maxBatch)
@@ -106,6 +115,16 @@ func (w *writer) Write(rec *stream.Record) error {
 		return w.seal(i)
 	}
 	return nil
+}
+
+// limit is what a batch is filled up to: less where little may wait, since what open batches hold has to be sent too before
+// the checkpoint can end.
+func (w *writer) limit() int {
+	if room := w.t.room.Load(); room != w.room {
+		w.room = room
+		w.most = min(w.topic.maxBatch, max(leastBatch, int(room)/(4*len(w.open))))
+	}
+	return w.most
 }
 
 // overflow writes a record that does not fit into the open batch: into the next, or, if it is larger than a batch is meant
@@ -147,7 +166,7 @@ func (t *KafkaTransactions) fits(p *partition, b *batch, rec *stream.Record, bod
 		return nil
 	}
 	tooLarge := &TooLargeError{Topic: p.topic.name, Partition: p.index, Size: size, Max: most}
-	if t.codec.attribute == 0 {
+	if t.codec.attribute == 0 || p.topic.recompressed {
 		return tooLarge
 	}
 	b.append(rec, body, total, size)
@@ -164,9 +183,9 @@ func (t *KafkaTransactions) fits(p *partition, b *batch, rec *stream.Record, bod
 // start opens a batch. It blocks while too much is unacknowledged.
 func (w *writer) start(i int) (*batch, error) {
 	t := w.t
-	if w.checkpoint == 0 || t.buffered.Load() >= t.config.MaxBuffered {
+	if w.checkpoint == 0 || t.full.Load() {
 		t.mu.Lock()
-		for t.buffered.Load() >= t.config.MaxBuffered && t.err == nil {
+		for t.full.Load() && t.err == nil {
 			t.space.Wait()
 		}
 		if w.checkpoint == 0 {

@@ -77,6 +77,26 @@ func TestARecordThatDoesNotFitIsRefusedAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+// Where brokers undo the compression, a record must fit without it: they would refuse it in every attempt.
+func TestARecordThatFitsOnlyCompressedIsRefusedIfTheBrokersUndoThat(t *testing.T) {
+	for _, c := range []struct {
+		topics string
+		fits   bool
+	}{{"producer", true}, {"snappy", true}, {"uncompressed", false}, {"gzip", false}} {
+		t.Run(c.topics, func(t *testing.T) {
+			fake := newCluster(t)
+			must(t, fake.CreateTopic("small", 1, map[string]string{"max.message.bytes": "5000", "compression.type": c.topics}))
+			w := startWriting(t, newTransactions(t, testConfig(newClient(t, fake))), "small")
+			err := w.Write(&stream.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("b"), 50_000)})
+			var tooLarge *TooLargeError
+			if errors.As(err, &tooLarge) == c.fits {
+				t.Errorf("got %v", err)
+			}
+			must(t, w.Write(&stream.Record{Key: []byte("k"), Value: noise(4500)}))
+		})
+	}
+}
+
 // Records without a key fill one batch after the other, and all partitions in turn.
 func TestRecordsWithoutAKeyFillPartitionsInTurn(t *testing.T) {
 	cl := newClient(t, newCluster(t))

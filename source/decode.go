@@ -220,7 +220,7 @@ func (r *batchReader) read(rec *stream.Record) {
 }
 
 func (r *batchReader) readHeaders(rec *stream.Record, n int64) {
-	if n < 0 || 2*n > int64(len(r.in)-r.pos) { // a header takes two bytes at least
+	if n < 0 || n > int64(len(r.in)-r.pos)/2 { // a header takes two bytes at least
 		r.fail()
 		return
 	}

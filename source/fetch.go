@@ -96,7 +96,7 @@ func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
 
 // response applies a fetch response. An error ends the reader.
 func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part, error) {
-	now := r.src.env.Now()
+	now := r.src.env.Steady()
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		if !mends(err) {
 			return nil, fmt.Errorf("fetch: %w", err)
@@ -127,9 +127,28 @@ func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part
 			case something:
 				parts = append(parts, out)
 			}
+			if err == nil {
+				r.tellHeld(s, now)
+			}
 		}
 	}
 	return parts, nil
+}
+
+// heldPatience is how long a split may wait for an open transaction before that is logged.
+const heldPatience = 10 * time.Second
+
+// tellHeld logs, once, that a split has been waiting for somebody's transaction, and that it has ended. The lock is held.
+func (r *kafkaReader) tellHeld(s *split, now int64) {
+	switch {
+	case s.heldSince >= 0 && !s.heldTold && now-s.heldSince >= heldPatience.Milliseconds():
+		s.heldTold = true
+		r.src.env.Logger.Warn("waiting for an open transaction in the input: nothing behind it can be read before it ends",
+			"topic", s.Topic, "partition", s.Partition, "offset", s.position)
+	case s.heldSince < 0 && s.heldTold:
+		s.heldTold = false
+		r.src.env.Logger.Info("the transaction in the input has ended", "topic", s.Topic, "partition", s.Partition, "offset", s.position)
+	}
 }
 
 // pick finds the split that a partition of a response is about. From version 13 on a response names topics by ID only.

@@ -29,6 +29,9 @@ type Env struct {
 	Group string
 	// Now is the engine's clock in milliseconds since the Unix epoch; nil for the system's.
 	Now func() int64
+	// Steady is a clock that nobody sets, in milliseconds since any moment, by which idleness is measured; nil for the
+	// system's.
+	Steady func() int64
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -55,6 +58,10 @@ func (s Spec) Open(ctx context.Context, env Env) (Source, error) {
 	}
 	if env.Now == nil {
 		env.Now = func() int64 { return time.Now().UnixMilli() }
+	}
+	if env.Steady == nil {
+		began := time.Now()
+		env.Steady = func() int64 { return time.Since(began).Milliseconds() }
 	}
 	if env.Logger == nil {
 		env.Logger = slog.New(slog.DiscardHandler)

@@ -60,7 +60,7 @@ func (c *cluster) open(o KafkaOptions, now func() int64) Source {
 	dial := func(_ context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
 		return kgo.NewClient(append(slices.Clone(c.opts), extra...)...)
 	}
-	s, err := Kafka(o).Open(c.t.Context(), Env{Dial: dial, Name: "views", Group: "job", Now: now})
+	s, err := Kafka(o).Open(c.t.Context(), Env{Dial: dial, Name: "views", Group: "job", Now: now, Steady: now})
 	if err != nil {
 		c.t.Fatal(err)
 	}

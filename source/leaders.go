@@ -95,6 +95,7 @@ func (r *kafkaReader) refresh(ctx context.Context, looking bool) error {
 		if err := r.discover(ctx, l, meta); err != nil {
 			return r.retryLater(lost, err)
 		}
+		r.findEnds(ctx, l)
 	}
 	for _, s := range lost {
 		if err := r.assign(ctx, l, s, meta[s.Topic].partitions); err != nil {
@@ -171,6 +172,29 @@ func (r *kafkaReader) discover(ctx context.Context, l lookup, meta map[string]to
 	r.src.partitions.Store(int64(total))
 	r.src.lookedAt.Store(r.src.env.Now())
 	return nil
+}
+
+// findEnds notes where the splits end: a job that does not keep up fetches seldom, and its lag would not be seen to grow.
+func (r *kafkaReader) findEnds(ctx context.Context, l lookup) {
+	r.mu.Lock()
+	splits := slices.Clone(r.splits)
+	r.mu.Unlock()
+	ask := map[string][]int32{}
+	for _, s := range splits {
+		ask[s.Topic] = append(ask[s.Topic], s.Partition)
+	}
+	if len(ask) == 0 {
+		return
+	}
+	ends, err := l.offsets(ctx, latestOffset, false, ask)
+	if err != nil {
+		return // the fetches find out what is wrong
+	}
+	for _, s := range splits {
+		if end, ok := ends[partitionKey{s.Topic, s.Partition}]; ok && end > s.high.Load() {
+			s.high.Store(end)
+		}
+	}
 }
 
 // isKnown reports whether a partition is somebody's already. The splits of other subtasks are known from Resolve.

@@ -46,7 +46,7 @@ type KafkaOptions struct {
 	OnDataLoss string `yaml:"on_data_loss"`
 	// IdleTimeout is how long a partition must have had nothing new, with the last fetch at the end of the log, to
 	// count as idle, so that it does not hold event time back. Default 5s; negative: never. It is noticed at most
-	// fetch_max_wait later.
+	// fetch_max_wait later. A partition with records behind an open transaction is not idle.
 	IdleTimeout time.Duration `yaml:"idle_timeout"`
 	// DiscoveryInterval is how often new partitions are looked for. Default 10s; negative: never. A source with stop_at
 	// does not look.
@@ -59,7 +59,7 @@ type KafkaOptions struct {
 	PartitionMaxBytes int32 `yaml:"partition_max_bytes"`
 	// FetchMaxWait is how long a broker holds a fetch back when there is nothing new. Default 500ms.
 	FetchMaxWait time.Duration `yaml:"fetch_max_wait"`
-	// MaxBatchRecords is how many records the source hands on at once. A barrier waits for one such batch. Default 1000.
+	// MaxBatchRecords is how many records the source hands on at once. Default 1000.
 	MaxBatchRecords int `yaml:"max_batch_records"`
 }
 

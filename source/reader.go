@@ -139,6 +139,12 @@ func (r *kafkaReader) hand(p *part, u *unpacker, send func(Event) error) (ended 
 	if err := u.unpack(p); err != nil {
 		return false, err
 	}
+	if p.woken && s.idle {
+		s.idle = false
+		if err := send(Event{Kind: EventActive, Index: s.index}); err != nil {
+			return false, err
+		}
+	}
 	if p.quiet && !s.idle && !p.done {
 		s.idle = true
 		if err := send(Event{Kind: EventIdle, Index: s.index}); err != nil {
@@ -161,7 +167,7 @@ func (r *kafkaReader) add(s checkpoint.Split) *split {
 	added := &split{
 		Split: s, high: r.src.end(partitionKey{s.Topic, s.Partition}),
 		position: s.Offset, epoch: s.LeaderEpoch, leader: noBroker, leaderEpoch: -1,
-		lastData: r.src.env.Now(), finished: done, ended: done,
+		lastData: r.src.env.Steady(), heldSince: -1, finished: done, ended: done,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

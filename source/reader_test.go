@@ -295,3 +295,32 @@ func TestDoneSplitIsAnnouncedAndEnded(t *testing.T) {
 		}
 	}
 }
+
+// A split whose next records are in an open transaction is not idle, and becomes active if it was: else they would be late
+// when the transaction commits.
+func TestRecordsBehindAnOpenTransactionKeepASplitActive(t *testing.T) {
+	c := newCluster(t, 1, "in")
+	c.produce("in", 0, "a")
+	var clock atomic.Int64
+	clock.Store(1_000_000)
+	s := c.open(KafkaOptions{Topics: []string{"in"}, IdleTimeout: time.Minute}, clock.Load)
+	r := read(t, s, resolveAll(t, s, nil))
+	same(t, r.values(1), []string{"a"})
+	clock.Add(60_000)
+	if e := r.event(); e.Kind != EventIdle {
+		t.Fatalf("got %+v, want idle", e)
+	}
+	end := c.begin("in", 0, "b")
+	if e := r.event(); e.Kind != EventActive {
+		t.Fatalf("got %+v, want active", e)
+	}
+	clock.Add(600_000)
+	end(true)
+	if e := r.event(); e.Kind != EventBatch {
+		t.Fatalf("got %+v, want the batch", e)
+	}
+	clock.Add(60_000)
+	if e := r.event(); e.Kind != EventIdle {
+		t.Fatalf("got %+v, want idle", e)
+	}
+}

@@ -32,11 +32,15 @@ type split struct {
 	failure     error
 	// outOfRange: the last fetch found no such offset; to be looked into before the next. (fetch)
 	outOfRange bool
-	// lastData is when records came last, in the engine's milliseconds; quiet that the end of the log has been reported
+	// lastData is when records came last, on the steady clock in milliseconds; quiet that the end of the log has been reported
 	// to be silent since. (fetch)
 	lastData int64
 	quiet    bool
-	finished bool
+	// heldSince is when the position reached the last stable offset with records of an open transaction behind it, on the steady
+	// clock; -1 if it has not. heldTold says that it was logged. (fetch)
+	heldSince int64
+	heldTold  bool
+	finished  bool
 
 	// idle: EventIdle was sent. ended: EventSplitEnd was sent. (run)
 	idle, ended bool
@@ -95,10 +99,20 @@ func (s *split) fetched(p *kmsg.FetchResponseTopicPartition, o *KafkaOptions, no
 	}
 	out.done = s.finished
 	out.atEnd = out.next >= end
+	// Records that cannot be read yet are something new all the same: a split that waits for them is not idle, else they would
+	// be late when their transaction commits.
+	if held := out.atEnd && end < p.HighWatermark; !held {
+		s.heldSince = -1
+	} else {
+		if s.heldSince < 0 {
+			s.heldSince = now
+		}
+		s.lastData, out.woken, s.quiet = now, s.quiet, false
+	}
 	if out.atEnd && !s.quiet && o.IdleTimeout > 0 && now-s.lastData >= o.IdleTimeout.Milliseconds() {
 		s.quiet, out.quiet = true, true
 	}
-	return out, out.next > out.from || out.quiet || out.done, nil
+	return out, out.next > out.from || out.quiet || out.woken || out.done, nil
 }
 
 // failed notes a failed fetch: the leader is to be looked for before the next.

@@ -16,8 +16,9 @@ type part struct {
 	from, next int64
 	// count is how many records raw has at most.
 	count int
-	// atEnd: next is the end of what can be read. quiet: nothing came for the idle timeout. done: next is the stop offset.
-	atEnd, quiet, done bool
+	// atEnd: next is the end of what can be read. quiet: nothing came for the idle timeout. woken: the split was quiet, and
+	// there are records now that cannot be read yet. done: next is the stop offset.
+	atEnd, quiet, woken, done bool
 }
 
 // unpacker turns parts into batches of records. One goroutine uses it.

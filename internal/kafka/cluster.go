@@ -77,7 +77,11 @@ func (c *Cluster) Features(ctx context.Context) (Features, error) {
 
 func (c *Cluster) featuresOf(ctx context.Context, broker int32) (Features, error) {
 	// One broker that hangs must not use up the time of all: the others' word is enough.
-	ctx, cancel := WithDeadline(ctx, callTimeout/3)
+	patience := callTimeout / 3
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/3)
+	}
+	ctx, cancel := WithDeadline(ctx, patience)
 	defer cancel()
 	r, err := c.cl.Broker(int(broker)).RetriableRequest(ctx, versionsRequest())
 	if err != nil {

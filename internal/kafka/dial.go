@@ -15,6 +15,9 @@ import (
 // passes, and at least one broker that the cluster advertises can be reached. It ends within c.StartTimeout. What cannot
 // be reached is a [*ConnectError], one line that names the address and the cause; wrong credentials are marked
 // [ErrAuthentication]. The caller closes the client. Options in extra win over those of the settings.
+//
+// The client knows only the address that answered, and what that broker says of the others: a broker that hangs (a machine
+// without power, a frozen process) would else be asked in its turn, and each time kgo waits 10 s for it.
 func Dial(ctx context.Context, c Config, extra ...kgo.Opt) (*kgo.Client, error) {
 	opts, err := c.Options()
 	if err != nil {
@@ -28,17 +31,34 @@ func Dial(ctx context.Context, c Config, extra ...kgo.Opt) (*kgo.Client, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.StartTimeout)
 	defer cancel()
-	if err := c.reach(ctx, cl); err != nil {
+	found, err := c.discover(ctx, cl)
+	if err == nil && len(c.Brokers) > 1 {
+		cl.Close()
+		opts = append(opts, kgo.SeedBrokers(c.Brokers[found.seed]))
+		if cl, err = kgo.NewClient(append(opts, extra...)...); err != nil {
+			return nil, err
+		}
+	}
+	if err == nil {
+		err = c.reach(ctx, cl, found.brokers)
+	}
+	if err != nil {
 		cl.Close()
 		return nil, err
 	}
 	return cl, nil
 }
 
-// reach asks every address given for the brokers of the cluster, all at once, and then asks those.
-func (c *Config) reach(ctx context.Context, cl *kgo.Client) error {
+// discovered is what the address that answered first says.
+type discovered struct {
+	seed    int
+	brokers []kmsg.MetadataResponseBroker
+}
+
+// discover asks every address given for the brokers of the cluster, all at once.
+func (c *Config) discover(ctx context.Context, cl *kgo.Client) (discovered, error) {
 	seeds := cl.SeedBrokers()
-	metadata, err := firstOf(ctx, len(seeds), func(ctx context.Context, i int) (*kmsg.MetadataResponse, error) {
+	found, err := firstOf(ctx, len(seeds), func(ctx context.Context, i int) (discovered, error) {
 		req := kmsg.NewPtrMetadataRequest()
 		req.Topics = []kmsg.MetadataRequestTopic{}
 		resp, err := seeds[i].Request(ctx, req)
@@ -47,18 +67,20 @@ func (c *Config) reach(ctx context.Context, cl *kgo.Client) error {
 			if i < len(c.Brokers) {
 				address = c.Brokers[i]
 			}
-			return nil, &ConnectError{Address: address, Reason: c.reason(err), Err: err}
+			return discovered{}, &ConnectError{Address: address, Reason: c.reason(err), Err: err}
 		}
-		return resp.(*kmsg.MetadataResponse), nil
+		return discovered{i, resp.(*kmsg.MetadataResponse).Brokers}, nil
 	})
-	if err != nil {
-		return err
+	if err == nil && len(found.brokers) == 0 {
+		err = errors.New("the cluster has no brokers yet: it may be starting")
 	}
-	if len(metadata.Brokers) == 0 {
-		return errors.New("the cluster has no brokers yet: it may be starting")
-	}
-	_, err = firstOf(ctx, len(metadata.Brokers), func(ctx context.Context, i int) (struct{}, error) {
-		b := metadata.Brokers[i]
+	return found, err
+}
+
+// reach asks all brokers that the cluster advertises, at once, and waits for one answer.
+func (c *Config) reach(ctx context.Context, cl *kgo.Client, brokers []kmsg.MetadataResponseBroker) error {
+	_, err := firstOf(ctx, len(brokers), func(ctx context.Context, i int) (struct{}, error) {
+		b := brokers[i]
 		_, err := cl.Broker(int(b.NodeID)).Request(ctx, versionsRequest())
 		if err != nil {
 			err = &ConnectError{

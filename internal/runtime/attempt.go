@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/sink"
@@ -88,7 +89,7 @@ func (a *attempt) build() error {
 			channels += e.channels()
 		}
 		for range t.parallelism {
-			a.gates[t] = append(a.gates[t], newGate(a.ctx, channels))
+			a.gates[t] = append(a.gates[t], newGate(a.ctx, channels, a.cfg.Checkpoint.Timeout/12))
 		}
 	}
 	a.budget = int64(a.cfg.Checkpoint.Memory) / 2 / int64(subtasks)
@@ -230,6 +231,7 @@ func (a *attempt) acknowledge(s *snapshot) {
 	for _, f := range s.frozen {
 		entries += f.frozen.Len()
 	}
+	a.cfg.Fault.At(fault.Snapshot)
 	a.cfg.Listener.OnSnapshot(checkpoint.SnapshotEvent{Checkpoint: s.checkpoint, Subtask: s.subtask, Pause: s.pause, Entries: entries})
 	a.coord.send(s)
 }

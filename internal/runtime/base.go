@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/pebblestate"
 )
 
@@ -64,10 +65,12 @@ func (a *attempt) memoryDue() bool {
 
 // writeBase applies the deltas to Pebble, and uploads the files that no base had before.
 func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File) (b *checkpoint.Base, uploaded int64, err error) {
+	a.cfg.Fault.At(fault.BaseBegun)
 	files, err := a.backend.WriteBase(ctx, upTo)
 	if err != nil {
 		return nil, 0, err
 	}
+	a.cfg.Fault.At(fault.BaseWritten)
 	defer a.backend.Release(files)
 	b = &checkpoint.Base{Checkpoint: files.Checkpoint}
 	for _, f := range files.Files {
@@ -81,6 +84,7 @@ func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]
 		stored.Local = f.Name
 		b.Files = append(b.Files, stored)
 	}
+	a.cfg.Fault.At(fault.BaseUploaded)
 	return b, uploaded, nil
 }
 

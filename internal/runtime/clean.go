@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/sink"
 )
 
@@ -23,12 +25,14 @@ func (a *attempt) listGarbage(ctx context.Context) ([]checkpoint.Stored, error) 
 }
 
 // remember loads the pointers before this attempt's own that are still needed: those that are to be retained, and those
-// of savepoints under way. One that cannot be read is left alone with whatever it needs.
-func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoint) error {
+// of savepoints under way. One that cannot be read is left alone with whatever it needs: whole is false then, and files
+// that no pointer seems to list are not garbage.
+func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoint) (whole bool, err error) {
 	older, err := a.log.List(ctx, a.cfg.Checkpoint.Retained)
 	if err != nil {
-		return err
+		return false, err
 	}
+	whole = true
 	for _, s := range unfinished {
 		if logged, err := a.log.At(ctx, s.Offset); err == nil {
 			older = append(older, *logged)
@@ -38,13 +42,16 @@ func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoin
 		p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
 		if err != nil {
 			a.logger.Warn("an older checkpoint cannot be read", "topic", a.log.Topic(), "offset", logged.Offset, "error", err)
-			continue
+			whole = false
+			if p, err = checkpoint.DecodePointer(logged.Value); err != nil {
+				continue
+			}
 		}
 		a.known = append(a.known, checkpoint.Committed{Offset: logged.Offset, Pointer: p})
 	}
 	slices.SortFunc(a.known, func(x, y checkpoint.Committed) int { return int(x.Offset - y.Offset) })
 	a.known = slices.CompactFunc(a.known, func(x, y checkpoint.Committed) bool { return x.Offset == y.Offset })
-	return nil
+	return whole, nil
 }
 
 // committed keeps the books after a commit: what of it is still needed, and what the cleaner may delete.
@@ -83,18 +90,24 @@ func (a *attempt) clean(ctx context.Context) error {
 	var below, deleted int64
 	next := time.NewTicker(cleanEvery)
 	defer next.Stop()
+	last := time.Now() // of the commits
 	for {
 		select {
 		case w := <-a.cleanings:
+			last = time.Now()
 			below = w.below
 			a.commitElsewhere(ctx, w.sources)
+			if errors.Is(context.Cause(ctx), errDone) { // meanwhile: that was the last checkpoint
+				a.commitElsewhere(context.WithoutCancel(ctx), w.sources)
+			}
 			for _, name := range w.files {
+				a.cfg.Fault.At(fault.Cleaning)
 				if err := a.files.Store().Delete(ctx, name); err != nil && ctx.Err() == nil {
 					a.logger.Warn("a file that is no longer needed could not be deleted", "file", name, "error", err)
 				}
 			}
 		case <-next.C:
-			if err := a.lookAround(ctx); err != nil {
+			if err := a.lookAround(ctx, time.Since(last)); err != nil {
 				return err
 			}
 			if below == deleted {
@@ -106,6 +119,7 @@ func (a *attempt) clean(ctx context.Context) error {
 				}
 				continue
 			}
+			a.cfg.Fault.At(fault.PointersTrimmed)
 			deleted = below
 		case <-ctx.Done():
 			select {
@@ -119,8 +133,8 @@ func (a *attempt) clean(ctx context.Context) error {
 }
 
 // lookAround lets a job that is idle notice that another process has taken over; one that works does when it commits.
-func (a *attempt) lookAround(ctx context.Context) error {
-	if a.now()-a.job.status.Load().CommittedAt < cleanEvery.Milliseconds() {
+func (a *attempt) lookAround(ctx context.Context, idle time.Duration) error {
+	if idle < cleanEvery {
 		return nil
 	}
 	taken, _, err := a.tx.Taken(ctx)

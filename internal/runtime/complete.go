@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/sink"
 )
 
@@ -92,7 +93,9 @@ func (a *attempt) persist(ctx context.Context, c *completion) error {
 	g.Go(func() error {
 		began := time.Now()
 		defer func() { c.prepareTook = time.Since(began) }()
-		return a.step("prepare", a.tx.Flush(ctx, c.checkpoint))
+		err := a.tx.Flush(ctx, c.checkpoint)
+		a.cfg.Fault.At(fault.Flushed)
+		return a.step("prepare", err)
 	})
 	g.Go(func() (err error) {
 		began := time.Now()
@@ -143,8 +146,10 @@ func (a *attempt) encode(c *completion) ([]byte, error) {
 			if err := f.frozen.Encode(w); err != nil {
 				return nil, fmt.Errorf("subtask %s: state %s of operator %s: %w", s.subtask, f.state, f.operator, err)
 			}
+			a.cfg.Fault.At(fault.Encoding)
 		}
 	}
+	a.cfg.Fault.At(fault.Encoded)
 	return w.Bytes(), nil
 }
 
@@ -211,10 +216,14 @@ func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []b
 	return nil
 }
 
+// pointerHead is more than a pointer record needs beside the delta in it when the rest is in a file, in bytes.
+const pointerHead = 1 << 10
+
 // place decides where a delta lives: inline in its pointer if it is small, else in a file.
 func (a *attempt) place(ctx context.Context, first, id int64, delta []byte) (checkpoint.Delta, error) {
 	d := checkpoint.Delta{First: first, Checkpoint: id, Size: int64(len(delta)), Hash: sha256.Sum256(delta), Offset: -1}
-	if int64(len(delta)) <= int64(a.cfg.Checkpoint.InlineThreshold) {
+	// The topic may have been made by somebody who allows less than a pointer of ours.
+	if len(delta) <= min(int(a.cfg.Checkpoint.InlineThreshold), a.log.MaxPointerBytes()-pointerHead) {
 		d.Inline = delta
 		return d, nil
 	}
@@ -227,7 +236,7 @@ func (a *attempt) place(ctx context.Context, first, id int64, delta []byte) (che
 func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64, err error) {
 	packed, err := checkpoint.PackPointer(p, min(checkpoint.MaxPointer, a.log.MaxPointerBytes()))
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("checkpoint topic %s: its max.message.bytes is too small: %w", a.log.Topic(), err)
 	}
 	p.File = nil
 	if packed.Rest != nil {
@@ -241,12 +250,15 @@ func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64
 	if err != nil {
 		return 0, err
 	}
+	a.cfg.Fault.At(fault.PointerWritten)
 	if err := a.tx.CommitOffsets(ctx, p.Checkpoint, a.groupOffsets(p)); err != nil {
 		return 0, err
 	}
+	a.cfg.Fault.At(fault.OffsetsWritten)
 	if err := a.tx.Commit(ctx, p.Checkpoint); err != nil {
 		return 0, err
 	}
+	a.cfg.Fault.At(fault.Committed)
 	// What was inline in this pointer is at its offset for those to come.
 	for i := range p.Deltas {
 		if p.Deltas[i].Inline != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/stream"
 )
 
@@ -197,15 +198,18 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		c.a.cfg.Listener.OnTrigger(checkpoint.TriggerEvent{
 			Checkpoint: d.Checkpoint, Slot: d.Slot, Savepoint: d.Savepoint, Last: d.Last,
 		})
+		c.a.cfg.Fault.At(fault.Triggered)
 		for _, r := range c.a.readers {
 			r.barriers <- d.Checkpoint // has room for every checkpoint in flight
 		}
+		c.a.cfg.Fault.At(fault.BarriersSent)
 	case checkpoint.DecidePersist:
 		// DecidePrepare comes with it: the worker does both side by side.
 		c.work[0] <- c.flight[d.Checkpoint]
 	case checkpoint.DecideCommit:
 		c.work[1] <- c.flight[d.Checkpoint]
 	case checkpoint.DecideComplete:
+		c.a.cfg.Fault.At(fault.Completed)
 		delete(c.flight, d.Checkpoint)
 	case checkpoint.DecideAbort:
 		var failed *checkpoint.FailedError

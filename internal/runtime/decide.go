@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/sink"
 )
 
 // preflight refuses a start that cannot succeed before it fences anybody: a job that runs is not disturbed by a typing
@@ -22,46 +23,59 @@ func (a *attempt) preflight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var last *checkpoint.Pointer
+	var found last
 	if len(logged) > 0 {
-		if last, err = checkpoint.LoadPointer(ctx, a.files, logged[0].Value); err != nil {
+		if found, err = a.completed(ctx, &logged[0]); err != nil {
 			return err
 		}
 	}
 	// The group's offset is of another moment than the pointer, so it is not compared here.
-	_, _, err = a.decide(ctx, last, 0, 0)
+	_, _, err = a.decide(ctx, found, 0)
 	return err
 }
 
 // resolve reads what there is and decides what to begin with.
 func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
-	last, offset, err := a.lastPointer(ctx)
-	if err != nil {
-		return nil, err
-	}
+	// The group comes first: read after the pointer, it may have a checkpoint that another process has committed in between, and
+	// would seem to be ahead of a topic that has lost nothing.
 	group, err := a.groupCheckpoint(ctx)
 	if err != nil {
 		return nil, err
 	}
-	res, topics, err := a.decide(ctx, last, offset, group)
+	found, err := a.lastPointer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.lastOffset = offset
+	a.cfg.Fault.At(fault.PointerRead)
+	res, topics, err := a.decide(ctx, found, group)
+	if err != nil {
+		return nil, err
+	}
+	if found.damage != nil {
+		a.logger.Warn("the last checkpoint is damaged: savepoints that were under way are not finished", "error", found.damage)
+	}
+	a.lastOffset = found.offset
 	a.restored = checkpointOf(res.Pointer)
 	a.kind = res.Kind
-	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(last)})
+	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(found.pointer)})
 	a.last = a.firstPointer(res, topics)
 	return res, nil
 }
 
+// last is the last committed pointer, nil if there is none, and its offset. If it is damaged, it is its head only.
+type last struct {
+	pointer *checkpoint.Pointer
+	offset  int64
+	damage  error
+}
+
 // decide says what the start does, given the last pointer. Its error is the refusal.
-func (a *attempt) decide(ctx context.Context, last *checkpoint.Pointer, offset, group int64) (*checkpoint.Resolution, []checkpoint.Topic, error) {
+func (a *attempt) decide(ctx context.Context, last last, group int64) (*checkpoint.Resolution, []checkpoint.Topic, error) {
 	topics, err := a.sinkTopics(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	request, savepoint, err := a.request(ctx, last)
+	request, savepoint, err := a.request(ctx, last.pointer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,8 +83,8 @@ func (a *attempt) decide(ctx context.Context, last *checkpoint.Pointer, offset, 
 		Job: checkpoint.Description{
 			Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Operators: a.describe(nil), Topics: topics,
 		},
-		Request: request, Last: last, LastOffset: offset, Savepoint: savepoint, Group: group, GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job),
-		Topic: a.log.Topic(), NewLineage: uuid.NewString(),
+		Request: request, Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Savepoint: savepoint, Group: group,
+		GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job), Topic: a.log.Topic(), NewLineage: uuid.NewString(),
 	}
 	for i := range s.Job.Operators {
 		s.Job.Operators[i].States = nil // not declared yet: see checkStates
@@ -95,30 +109,42 @@ func checkpointOf(p *checkpoint.Pointer) int64 {
 	return p.Checkpoint
 }
 
-// lastPointer returns the last committed pointer, complete, and its offset; nil if there is none.
-func (a *attempt) lastPointer(ctx context.Context) (*checkpoint.Pointer, int64, error) {
+// lastPointer returns the last committed pointer.
+func (a *attempt) lastPointer(ctx context.Context) (last, error) {
 	logged, err := a.log.Last(ctx)
 	if err != nil || logged == nil {
-		return nil, 0, err
+		return last{}, err
 	}
-	p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
-	if err != nil {
-		return nil, 0, fmt.Errorf("topic %s partition %d offset %d: %w", a.log.Topic(), a.shard, logged.Offset, err)
-	}
-	return p, logged.Offset, nil
+	return a.completed(ctx, logged)
 }
 
-// groupCheckpoint is the checkpoint ID that the group's offset for the checkpoint partition has as metadata (rule 11).
+// completed loads the last pointer. That it is damaged is not an error yet: something else may be begun from.
+func (a *attempt) completed(ctx context.Context, logged *sink.LoggedPointer) (last, error) {
+	p, err := a.load(ctx, logged)
+	if p == nil {
+		return last{}, err
+	}
+	return last{p, logged.Offset, err}, nil
+}
+
+// groupCheckpoint is the latest checkpoint that the metadata of the group's offsets names (rule 11).
 func (a *attempt) groupCheckpoint(ctx context.Context) (int64, error) {
-	_, metadata, ok, err := a.log.GroupOffset(ctx)
-	if err != nil || !ok {
-		return 0, err
+	return a.log.GroupCheckpoint(ctx)
+}
+
+// outputTopics are the names of all topics that the job writes, once each.
+func (a *attempt) outputTopics() []string {
+	var names []string
+	for _, n := range a.graph.Nodes {
+		if n.Sink != nil {
+			names = append(names, n.Sink.Spec.Kafka.Topic, n.Sink.BadRecord.Topic)
+		}
+		if n.Source != nil {
+			names = append(names, n.Source.BadRecord.Topic)
+		}
 	}
-	id, err := strconv.ParseInt(metadata, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("group %s: offset of topic %s: metadata %q is not a checkpoint ID", a.cfg.Checkpoint.GroupID(a.cfg.Job), a.log.Topic(), metadata)
-	}
-	return id, nil
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // sinkTopics looks up the topics that the job writes, and reports all that are missing, those that it reads included.

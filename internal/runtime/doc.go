@@ -52,6 +52,8 @@
 //	retrier         1 (sink)                      batches that wait; leaders that moved               Transactions.Close
 //	kgo             some a client                 connections; no consumer, no producer of kgo's      Client.Close
 //	Pebble          some a database               flushes, compactions                                Backend.Close
+//	open            1 while state is opened       opens Pebble, which waits for a full disk           ends by itself; it may
+//	                                                                                                  outlive the attempt
 //
 // Recovery itself (newAttempt) runs on the goroutine of run, and has short-lived helpers: one a slot for the fencing, up to
 // eight that fetch the files of a base.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ const (
 type message struct {
 	kind       messageKind
 	data       any // *batch[T] of data
+	events     int // in data
 	watermark  int64
 	idle       bool
 	checkpoint int64
@@ -25,6 +27,9 @@ type message struct {
 
 // channelCapacity bounds what lies between two subtasks, in messages: 2048 events of a busy channel.
 const channelCapacity = 8
+
+// firstGathered is how many events a message may hold before anything is known of who takes them.
+const firstGathered = 8
 
 // gate is the input of one subtask: a bounded queue per upstream subtask. The aligner says which channels are held back;
 // the gate holds them. One goroutine pops, each channel has one that pushes.
@@ -34,6 +39,10 @@ type gate struct {
 	channels []*channel
 	next     int // where the round begins, so that no channel starves
 	ready    chan struct{}
+	// gather is how many events a message may hold: fewer the longer each takes, so that what lies in the gate is done within
+	// patience. A barrier waits behind it, and with a fixed number a slow operator would let each checkpoint expire.
+	gather   atomic.Int32
+	patience time.Duration
 }
 
 // channel is one queue of a gate.
@@ -45,8 +54,9 @@ type channel struct {
 	space   chan struct{}
 }
 
-func newGate(ctx context.Context, n int) *gate {
-	g := &gate{ctx: ctx, ready: make(chan struct{}, 1)}
+func newGate(ctx context.Context, n int, patience time.Duration) *gate {
+	g := &gate{ctx: ctx, ready: make(chan struct{}, 1), patience: patience}
+	g.gather.Store(firstGathered)
 	for i := range n {
 		g.channels = append(g.channels, &channel{gate: g, index: i, space: make(chan struct{}, 1)})
 	}
@@ -108,6 +118,19 @@ func (g *gate) wait(wake <-chan time.Time) error {
 		return nil
 	case <-g.ctx.Done():
 		return context.Cause(g.ctx)
+	}
+}
+
+// took tells how long a message of so many events took.
+func (g *gate) took(d time.Duration, events int) {
+	if events == 0 {
+		return
+	}
+	// Each channel has its queue, and one message more at who pushes.
+	inGate := int64(len(g.channels)) * (channelCapacity + 1)
+	most := int64(g.patience) / max(1, inGate*int64(d)/int64(events))
+	if n := int32(min(max(most, 1), batchSize)); n != g.gather.Load() {
+		g.gather.Store(n)
 	}
 }
 

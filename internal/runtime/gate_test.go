@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestGateHoldsBackWhatIsBlockedAndLosesNothing(t *testing.T) {
-	g := newGate(t.Context(), 2)
+	g := newGate(t.Context(), 2, time.Second)
 	for i := range int64(3) {
 		for c := range 2 {
 			if err := g.channels[c].push(message{kind: barrier, checkpoint: i}); err != nil {
@@ -35,7 +36,7 @@ func TestGateHoldsBackWhatIsBlockedAndLosesNothing(t *testing.T) {
 
 func TestGateIsBoundedAndGivesUpWithTheAttempt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	g := newGate(ctx, 1)
+	g := newGate(ctx, 1, time.Second)
 	for range channelCapacity {
 		if err := g.channels[0].push(message{}); err != nil {
 			t.Fatal(err)
@@ -52,5 +53,27 @@ func TestGateIsBoundedAndGivesUpWithTheAttempt(t *testing.T) {
 	cancel(errEnd)
 	if err := <-full; !errors.Is(err, errEnd) {
 		t.Fatalf("got %v, want the attempt's error", err)
+	}
+}
+
+// What lies in a gate is done within its patience, however long an event takes.
+func TestMessagesHoldLessTheLongerTheirEventsTake(t *testing.T) {
+	g := newGate(t.Context(), 2, 9*time.Second)
+	for _, c := range []struct {
+		took   time.Duration
+		events int
+		want   int32
+	}{
+		{0, 0, firstGathered}, // a watermark tells nothing
+		{time.Microsecond, 8, batchSize},
+		{256 * 5 * time.Millisecond, 256, 100},
+		{100 * 50 * time.Millisecond, 100, 10},
+		{10 * time.Second, 10, 1},
+		{10 * time.Nanosecond, 1, batchSize},
+	} {
+		g.took(c.took, c.events)
+		if got := g.gather.Load(); got != c.want {
+			t.Errorf("%d events in %s: messages hold %d, want %d", c.events, c.took, got, c.want)
+		}
 	}
 }

@@ -90,6 +90,8 @@ type Stage struct {
 	NextClock   func() int64
 	OnClock     func(now int64) error
 	Generator   operators.Generator
+	// InTime is that of an operators.Punctual; the engine itself has no use for it.
+	InTime func(timestamp, watermark int64) bool
 }
 
 // Graph is a whole job.

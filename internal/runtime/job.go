@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 )
@@ -30,14 +31,19 @@ type Config struct {
 	Logger        *slog.Logger
 	// Listener may be nil.
 	Listener *checkpoint.Listener
-	// Now is the engine's clock, in milliseconds since the Unix epoch; nil for the system's.
+	// Fault is called at the steps of recoveries and checkpoints, for tests; nil in use.
+	Fault fault.Hook
+	// Now is the engine's clock, in milliseconds since the Unix epoch; nil for the system's. Whatever is stored, compared with
+	// what was stored, or shown comes from it, and processing-time timers follow it. What is measured (timeouts, intervals,
+	// idleness, delays) is measured on the system's steady clock, which nobody sets.
 	Now func() int64
 }
 
 // Start is what a start asks for; nothing set means: continue from the last checkpoint, or begin. A supervisor repeats
 // its flags at every restart, so what the current lineage began with is not done again.
 type Start struct {
-	// From is the directory or URL of a savepoint to start a new lineage from.
+	// From is the directory or URL of a savepoint to start a new lineage from, or "checkpoint:41": a checkpoint of the job
+	// itself, which it has retained (a directory of that name is "./checkpoint:41").
 	From string
 	// Fresh starts empty. FreshName tells one such request from another.
 	Fresh     bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"time"
 
@@ -205,6 +206,31 @@ func (j *Job) fenced(ctx context.Context, cause error, tries int) checkpoint.Fen
 	}
 }
 
+// stillOurs looks, before a restart fences anybody, whether another process has taken the job over meanwhile. An attempt
+// may end for another reason than the fencing: one that was frozen finds its checkpoint expired before it hears of it. What
+// is not known yet, the fencing decides.
+func (a *attempt) stillOurs(ctx context.Context) error {
+	r := a.job.recovered.Load()
+	if r == nil {
+		return nil
+	}
+	logged, err := a.log.List(ctx, 1)
+	if err != nil || len(logged) == 0 {
+		return err
+	}
+	last, err := checkpoint.DecodePointer(logged[0].Value)
+	if err != nil {
+		return err
+	}
+	f := checkpoint.DecideFenced(checkpoint.Fenced{
+		Job: a.cfg.Job, Attempt: r.attempt, FirstCommitted: r.committed, Began: r.began, Last: last, Random: rand.Float64(),
+	})
+	if f.Action == checkpoint.FencedStop {
+		return f.Err
+	}
+	return nil
+}
+
 // readLast reads the last committed pointer without fencing anybody.
 func (j *Job) readLast(ctx context.Context) (*checkpoint.Pointer, error) {
 	client, err := kafka.Dial(ctx, j.cfg.Kafka)
@@ -264,7 +290,7 @@ func causeOf(err error) checkpoint.Cause {
 		return checkpoint.CausePermanent
 	case errors.Is(err, pebblestate.ErrMismatch): // the job has to be changed
 		return checkpoint.CausePermanent
-	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt): // the file stays damaged
+	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt), lost(err): // it stays damaged
 		return checkpoint.CausePermanent
 	case errors.As(err, &wrong):
 		return checkpoint.CausePermanent
@@ -272,6 +298,12 @@ func causeOf(err error) checkpoint.Cause {
 		return checkpoint.CauseCheckpoint
 	}
 	return checkpoint.CauseOther
+}
+
+// lost reports that something of a checkpoint is not there any more.
+func lost(err error) bool {
+	var damaged *checkpoint.DamagedError
+	return errors.As(err, &damaged) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, sink.ErrNoRecord))
 }
 
 // OptionError is an option that does not fit what is found at the start. A restart does not mend it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 )
 
 // request says what the start asks for, and reads the savepoint that it names. Only a process that has committed nothing
@@ -26,6 +27,23 @@ func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkp
 		return r, nil, &OptionError{errors.New("a start is either from a savepoint or fresh, not both")}
 	case s.Fresh:
 		r = checkpoint.Request{Kind: checkpoint.RequestFresh, ID: s.FreshName}
+	case strings.HasPrefix(s.From, checkpoint.FromCheckpointPrefix):
+		id, err := checkpoint.ParseCheckpoint(s.From)
+		if err != nil {
+			return r, nil, &OptionError{err}
+		}
+		r = checkpoint.FromCheckpoint(id)
+		if s.Again {
+			r.Again = a.job.id
+		}
+		if last != nil && r.CarriedOut(last.Request) {
+			return r, nil, nil // it need not be there any more
+		}
+		// Read anew after the fencing: what is retained may have moved on.
+		if a.savepoint, err = a.earlier(ctx, last, id); err != nil {
+			return r, nil, err
+		}
+		return r, a.savepoint.Pointer, nil
 	case s.From != "":
 		m, err := a.savepoint, error(nil)
 		if m == nil {
@@ -61,7 +79,7 @@ func (a *attempt) readSavepoint(ctx context.Context, from string) (*checkpoint.M
 		return nil, err
 	}
 	a.closers = append(a.closers, func() { _ = store.Close() })
-	a.savepointFiles = checkpoint.NewFiles(store, a.cfg.Listener)
+	a.savepointFiles = a.filesOf(store)
 	return checkpoint.ReadManifest(ctx, a.savepointFiles)
 }
 
@@ -84,7 +102,9 @@ const savepointTimeout = time.Hour
 func (a *attempt) startSavepoint(s checkpoint.Savepoint) {
 	a.unfinished = append(a.unfinished, s)
 	a.group.Go(func() error {
+		a.cfg.Fault.At(fault.SavepointBegun)
 		m, err := a.copySavepoint(a.ctx, s)
+		a.cfg.Fault.At(fault.SavepointWritten)
 		if a.ctx.Err() != nil {
 			return context.Cause(a.ctx)
 		}
@@ -127,7 +147,7 @@ func (a *attempt) copySavepoint(ctx context.Context, s checkpoint.Savepoint) (*c
 		return nil, err
 	}
 	defer func() { _ = to.Close() }()
-	return checkpoint.WriteSavepoint(ctx, a.files, checkpoint.NewFiles(to, a.cfg.Listener), p, filepath.Join(a.cfg.Checkpoint.LocalDir, a.cfg.Job),
+	return checkpoint.WriteSavepoint(ctx, a.files, a.filesOf(to), p, filepath.Join(a.cfg.Checkpoint.LocalDir, a.cfg.Job),
 		func(ctx context.Context, d checkpoint.Delta) ([]byte, error) { return a.readDelta(ctx, d, a.files) })
 }
 

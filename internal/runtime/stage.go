@@ -37,6 +37,9 @@ func finish[Out any](s *Stage, op any, out stream.Emit[Out]) *Stage {
 	if g, ok := op.(operators.Generator); ok {
 		s.Generator = g
 	}
+	if p, ok := op.(operators.Punctual); ok {
+		s.InTime = p.InTime
+	}
 	return s
 }
 

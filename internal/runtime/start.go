@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 	"github.com/weirstream/weir/source"
@@ -31,6 +32,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	a.logger = cfg.Logger.With("job", cfg.Job, "attempt", a.id[:8])
 	defer func() {
 		if err != nil {
+			a.offer(ctx, err)
 			a.close()
 		}
 	}()
@@ -42,14 +44,22 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		if err := a.preflight(ctx); err != nil {
 			return a, err
 		}
+	} else if err := a.stillOurs(ctx); err != nil {
+		return a, err
 	}
+	cfg.Fault.At(fault.Connected)
 	if err := a.tx.Fence(ctx); err != nil {
+		return a, err
+	}
+	cfg.Fault.At(fault.Fenced)
+	if err := a.tx.Settle(ctx, a.log, a.outputTopics()); err != nil {
 		return a, err
 	}
 	res, err := a.resolve(ctx)
 	if err != nil {
 		return a, err
 	}
+	cfg.Fault.At(fault.Resolved)
 	if res.Note != "" {
 		a.logger.Info(res.Note)
 	}
@@ -64,6 +74,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.restore(ctx, res); err != nil {
 		return a, err
 	}
+	cfg.Fault.At(fault.StateOpened)
 	a.tx.Begin(a.last.Checkpoint + 1)
 	if res.Pointer != nil {
 		a.watermarks = map[string]int64{}
@@ -77,6 +88,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.checkStates(res); err != nil {
 		return a, err
 	}
+	cfg.Fault.At(fault.Built)
 	return a, a.first(ctx, res)
 }
 
@@ -88,8 +100,8 @@ func (a *attempt) connect(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, func() { _ = store.Close() })
-	a.files = checkpoint.NewFiles(store, cfg.Listener)
-	if a.client, err = kafka.Dial(ctx, cfg.Kafka); err != nil {
+	a.files = a.filesOf(store)
+	if a.client, err = kafka.Dial(ctx, cfg.Kafka, append(faultHooks(cfg.Fault), giveUpSilent(cfg.Producer.RequestTimeout)...)...); err != nil {
 		return err
 	}
 	a.closers = append(a.closers, a.client.Close)
@@ -111,9 +123,9 @@ func (a *attempt) connect(ctx context.Context) error {
 	tx, err := sink.NewTransactions(ctx, sink.Config{
 		Client: a.client, Job: cfg.Job, Shard: a.shard, Prefix: cfg.Checkpoint.Prefix, CheckpointTopic: topic,
 		Partition: int32(a.shard), Group: cfg.Checkpoint.GroupID(cfg.Job), Mode: string(cfg.Checkpoint.Mode),
-		TransactionTimeout: cfg.Checkpoint.TransactionTimeout, Logger: a.logger,
-		Compression: cfg.Producer.Compression, MaxBuffered: cfg.Producer.MaxBuffered, MaxBatchBytes: cfg.Producer.MaxBatchBytes,
-		RequestTimeout: cfg.Producer.RequestTimeout,
+		TransactionTimeout: cfg.Checkpoint.TransactionTimeout, Now: cfg.Now, Logger: a.logger,
+		Compression: cfg.Producer.Compression, MaxBuffered: cfg.Producer.MaxBuffered, Patience: cfg.Checkpoint.Timeout / 3, MaxBatchBytes: cfg.Producer.MaxBatchBytes,
+		RequestTimeout: cfg.Producer.RequestTimeout, Fault: cfg.Fault,
 	})
 	if err != nil {
 		return err
@@ -170,6 +182,7 @@ func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Poin
 	if err != nil {
 		return err
 	}
+	a.cfg.Fault.At(fault.SourceOpened)
 	sortSplits(splits)
 	a.last.Sources = append(a.last.Sources, checkpoint.Source{Name: n.Name, Splits: splits})
 	a.last.Topics = append(a.last.Topics, src.Topics()...)
@@ -216,8 +229,12 @@ func (a *attempt) first(ctx context.Context, res *checkpoint.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if err := a.remember(ctx, res.Unfinished); err != nil {
+	whole, err := a.remember(ctx, res.Unfinished)
+	if err != nil {
 		return err
+	}
+	if !whole {
+		listed = nil // what the others need is not known
 	}
 	a.last.Operators = a.describe(a.watermarks)
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Checkpoint.Timeout)
@@ -226,6 +243,7 @@ func (a *attempt) first(ctx context.Context, res *checkpoint.Resolution) error {
 		return fmt.Errorf("checkpoint %d: %w", a.last.Checkpoint, err)
 	}
 	a.job.recovered.Store(&recovered{attempt: a.id, began: res.Last, committed: true})
+	a.cfg.Fault.At(fault.Begun)
 	a.listed = listed
 	a.committed(a.last)
 	a.coord = newCoordination(a)

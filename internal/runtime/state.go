@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/pebblestate"
 )
 
@@ -39,17 +40,20 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 			files = a.savepointFiles
 		}
 		if restore, err = a.readState(ctx, from, files); err != nil {
-			return err
+			return a.whose(from, files, err)
 		}
 		if res.Kind == checkpoint.ResolvedSavepoint {
 			if err := a.adopt(ctx, &restore); err != nil {
-				return err
+				return a.whose(from, files, err)
 			}
 		} else {
 			a.keep(from)
 		}
 	}
 	if a.backend, err = pebblestate.Open(ctx, opts, restore); err != nil {
+		if from != nil {
+			return a.whose(from, a.files, fmt.Errorf("restore: checkpoint %d: %w", from.Checkpoint, err))
+		}
 		return fmt.Errorf("restore: %w", err)
 	}
 	a.closers = append(a.closers, func() {
@@ -59,6 +63,14 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		_ = os.RemoveAll(opts.Dir)
 	})
 	return nil
+}
+
+// whose says of damage in the job's own storage which checkpoint it is that cannot be restored.
+func (a *attempt) whose(from *checkpoint.Pointer, files *checkpoint.Files, err error) error {
+	if files != a.files || !isDamage(err) {
+		return err
+	}
+	return a.damaged(from.Checkpoint, err)
 }
 
 // stateOptions gives the attempt a working directory of its own, since a process that takes over must not wait for the one
@@ -76,7 +88,7 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}
 	for _, e := range old {
 		path := filepath.Join(attempts, e.Name())
-		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Minute {
+		if info, err := e.Info(); err != nil || a.now()-info.ModTime().UnixMilli() < time.Minute.Milliseconds() {
 			continue // another process may be about to lock it
 		}
 		if lock, err := pebble.LockDirectory(path, vfs.Default); err == nil {
@@ -86,7 +98,7 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}
 	return pebblestate.Options{
 		Dir: filepath.Join(attempts, a.id), CacheDir: filepath.Join(dir, "cache"), CacheBytes: int64(c.Memory) / 8,
-		Logger: a.logger,
+		Logger: a.logger, Fault: a.cfg.Fault,
 	}, nil
 }
 
@@ -113,6 +125,7 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 			if err != nil {
 				return fmt.Errorf("restore: checkpoint %d: delta of checkpoint %d: %w", p.Checkpoint, d.Checkpoint, err)
 			}
+			a.cfg.Fault.At(fault.DeltaRead)
 			r.Deltas[i] = pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr}
 			return nil
 		})
@@ -189,10 +202,16 @@ func (a *attempt) keep(p *checkpoint.Pointer) {
 // with the savepoint. Checkpoint IDs of another lineage mean nothing in this one: what is restored counts as changed by
 // the attempt's own first checkpoint.
 func (a *attempt) adopt(ctx context.Context, r *pebblestate.Restore) error {
+	for i, d := range a.savepoint.Pointer.Deltas {
+		if d.File == nil {
+			a.savepoint.Pointer.Deltas[i].Inline = r.Deltas[i].Repr
+		}
+	}
 	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, a.savepoint, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id, a.last.Checkpoint)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	a.cfg.Fault.At(fault.SavepointCopied)
 	id := a.last.Checkpoint
 	r.Checkpoint = id
 	for i := range r.Deltas {

@@ -136,14 +136,27 @@ func (s *sourceSubtask) openSplit(i int32) {
 
 func (s *sourceSubtask) batch(b *source.Batch) error {
 	head := s.chain.stages[0]
+	split := &s.splits[b.Split]
+	position := (*s.positions.Load())[b.Split]
+	if len(b.Records) > 0 {
+		s.dirty.Store(true) // now: a batch may take longer than the interval
+	}
 	for i := range b.Records {
+		// A barrier does not wait for the end of a batch: it could take longer than a checkpoint may.
+		if len(s.barriers) > 0 && i > 0 {
+			split.Offset, split.LeaderEpoch = b.Records[i].Offset, b.LeaderEpoch
+			position.offset.Store(split.Offset)
+			if err := s.barrier(<-s.barriers); err != nil {
+				return err
+			}
+			s.dirty.Store(true)
+		}
 		if err := s.decode(b.Split, &b.Records[i]); err != nil {
 			return err
 		}
 	}
-	split := &s.splits[b.Split]
 	split.Offset, split.LeaderEpoch = b.Next, b.LeaderEpoch
-	(*s.positions.Load())[b.Split].offset.Store(b.Next)
+	position.offset.Store(b.Next)
 	if len(b.Records) == 0 {
 		return nil
 	}
@@ -188,13 +201,20 @@ func (s *sourceSubtask) barrier(id int64) error {
 	return nil
 }
 
-// wake returns a channel that fires when the chain's next processing-time timer is due.
+// clockSteps is how late a processing-time timer may be after the clock was set forward: a wait is not longer than that
+// before the clock is looked at again.
+const clockSteps = time.Second
+
+// wake returns a channel that fires when the chain's next processing-time timer may be due.
 func (s *subtask) wake() <-chan time.Time {
 	next := s.chain.nextClock()
 	if next == stream.MaxTime {
 		return nil
 	}
-	d := time.Duration(max(0, next-s.a.now())) * time.Millisecond
+	d := clockSteps
+	if left := next - s.a.now(); left < clockSteps.Milliseconds() {
+		d = time.Duration(max(0, left)) * time.Millisecond
+	}
 	if s.timer == nil {
 		s.timer = time.NewTimer(d)
 	} else {
@@ -273,7 +293,10 @@ func (s *operatorSubtask) run(ctx context.Context) error {
 func (s *operatorSubtask) handle(ch int, m message) error {
 	switch m.kind {
 	case data:
-		return s.receive[ch](m.data)
+		began, events := time.Now(), m.events
+		err := s.receive[ch](m.data)
+		s.gate.took(time.Since(began), events)
+		return err
 	case watermark:
 		return s.chain.stages[0].setWatermark(ch, m.watermark, m.idle)
 	}

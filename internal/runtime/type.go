@@ -17,9 +17,11 @@ type Type struct {
 	sender func(to []*channel, route route) (emit any, flush func() error)
 	// receiver makes the function that hands the events of a message to emit.
 	receiver func(emit any) func(data any) error
+	// tap makes an emit that tells of each event before and after it hands it on (plain.go).
+	tap func(emit any, before func(key []byte, timestamp int64) error, after func()) any
 }
 
-// batchSize is how many events an exchange gathers before it hands them on.
+// batchSize is how many events an exchange gathers at most before it hands them on; see gate.gather.
 const batchSize = 256
 
 type batch[T any] struct{ events []stream.Event[T] }
@@ -43,6 +45,16 @@ func TypeOf[T any]() *Type {
 					}
 				}
 				return emits[len(emits)-1](ev)
+			})
+		},
+		tap: func(emit any, before func([]byte, int64) error, after func()) any {
+			e := emit.(stream.Emit[T])
+			return stream.Emit[T](func(ev *stream.Event[T]) error {
+				defer after()
+				if err := before(ev.Key, ev.Timestamp); err != nil {
+					return err
+				}
+				return e(ev)
 			})
 		},
 		sender: func(to []*channel, r route) (any, func() error) {
@@ -82,11 +94,11 @@ func (s *sender[T]) emit(ev *stream.Event[T]) error {
 		s.bufs[i] = b
 	}
 	b.events = append(b.events, *ev)
-	if len(b.events) < batchSize {
+	if len(b.events) < int(s.to[i].gate.gather.Load()) {
 		return nil
 	}
 	s.bufs[i] = nil
-	return s.to[i].push(message{kind: data, data: b})
+	return s.to[i].push(message{kind: data, data: b, events: len(b.events)})
 }
 
 func (s *sender[T]) flush() error {
@@ -95,7 +107,7 @@ func (s *sender[T]) flush() error {
 			continue
 		}
 		s.bufs[i] = nil
-		if err := s.to[i].push(message{kind: data, data: b}); err != nil {
+		if err := s.to[i].push(message{kind: data, data: b, events: len(b.events)}); err != nil {
 			return err
 		}
 	}

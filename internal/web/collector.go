@@ -59,6 +59,9 @@ var phases = []runtime.Phase{runtime.Starting, runtime.Recovering, runtime.Runni
 func (m *Metrics) watch(name string, job Job) {
 	c := &collector{name: name, job: job, now: time.Now, kinds: map[string]*runtime.Node{}}
 	config := job.Config()
+	if config.Now != nil {
+		c.now = func() time.Time { return time.UnixMilli(config.Now()) }
+	}
 	if config.Graph != nil {
 		for _, n := range config.Graph.Nodes {
 			c.kinds[n.Name] = n
@@ -94,7 +97,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	counter(descRestarts, st.Restarts)
 	if st.Checkpoint > 0 {
 		gauge(descCheckpoint, float64(st.Checkpoint))
-		gauge(descAge, since(now, st.CommittedAt))
+		gauge(descAge, max(0, since(now, st.CommittedAt)))
 	}
 	gauge(descTxnTimeout, c.job.Config().Checkpoint.TransactionTimeout.Seconds())
 
@@ -105,7 +108,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 func (c *collector) positions(now time.Time, gauge func(*prometheus.Desc, float64, ...string)) {
 	age := 0.0
 	if at := c.job.OldestTransaction(); at > 0 {
-		age = since(now, at)
+		age = max(0, since(now, at))
 	}
 	gauge(descTxnAge, age)
 	c.job.EachSplit(func(source, topic string, partition int32, offset, end int64) {

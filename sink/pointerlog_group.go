@@ -1,0 +1,75 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/weirstream/weir/internal/kafka"
+)
+
+// GroupCheckpoint is the latest checkpoint that the metadata of the group's offsets names, 0 if none does. It waits as
+// GroupOffset does.
+func (l *PointerLog) GroupCheckpoint(ctx context.Context) (int64, error) {
+	_, metadata, ok, err := l.GroupOffset(ctx)
+	if err != nil {
+		return 0, err
+	}
+	latest := int64(0)
+	if ok {
+		if latest, err = strconv.ParseInt(metadata, 10, 64); err != nil {
+			return 0, fmt.Errorf("group %s: offset of topic %s: metadata %q is not a checkpoint ID", l.config.Group, l.config.Topic, metadata)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	var backoff kafka.Backoff
+	for {
+		others, err := l.sourceMarks(ctx)
+		if err == nil {
+			return max(latest, others), nil
+		}
+		if !kafka.IsRetriable(err) && !errors.Is(err, kerr.UnstableOffsetCommit) || !backoff.Wait(ctx) {
+			return 0, fmt.Errorf("group %s: %w", l.config.Group, err)
+		}
+	}
+}
+
+// sourceMarks is the latest checkpoint in the metadata of all of the group's offsets but that of the checkpoint partition.
+func (l *PointerLog) sourceMarks(ctx context.Context) (latest int64, err error) {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable = true
+	group := kmsg.NewOffsetFetchRequestGroup()
+	group.Group, group.Topics = l.config.Group, nil // all
+	req.Groups = append(req.Groups, group)
+	resp, err := req.RequestWith(ctx, l.client)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range resp.Groups {
+		err := kerr.ErrorForCode(g.ErrorCode)
+		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+			return 0, err
+		}
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return 0, err
+				}
+				if p.Metadata == nil {
+					continue
+				}
+				digits, ours := strings.CutPrefix(*p.Metadata, groupMark)
+				if id, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
+					latest = max(latest, id)
+				}
+			}
+		}
+	}
+	return latest, nil
+}
