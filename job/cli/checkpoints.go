@@ -30,8 +30,9 @@ func (p *program) checkpoints() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list checkpoints, newest first", ArgsUsage: p.jobArg("JOB"),
-				Description: "JOB is a file or a job's name. A start continues from the newest. Of the others the topic has the record, but\n" +
-					"their files may be gone: checkpoint.retained says how many are kept whole (1). See savepoint.",
+				Description: "JOB is a file or a job's name. A start continues from the newest; run JOB --from checkpoint:ID goes back to an\n" +
+					"older one. Of those the topic has the record, but their files may be gone: checkpoint.retained says how many are\n" +
+					"kept whole (1). See savepoint.",
 				Flags:  flags(&cli.IntFlag{Name: "limit", Value: 20, Usage: "how many"}),
 				Action: p.listCheckpoints,
 			},

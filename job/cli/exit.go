@@ -12,6 +12,7 @@ import (
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/source"
 )
@@ -42,6 +43,12 @@ const (
 	ExitPortInUse = 10
 	// ExitDataLoss: records are gone that were not read yet.
 	ExitDataLoss = 11
+	// ExitFindings: doctor has found what would keep the job from running.
+	ExitFindings = 13
+	// ExitDifferent: verify: the output is not what the job computes.
+	ExitDifferent = 14
+	// ExitUndecided: verify: it cannot be told, since the output depends on more than the input, or the input's beginning is gone.
+	ExitUndecided = 15
 	// ExitSignal and the signal's number, as shells have it: a second SIGINT (130) or SIGTERM (143) ended the process at once.
 	ExitSignal = 128
 )
@@ -69,6 +76,8 @@ func ExitCode(err error) int {
 		return ExitOK
 	case as[*usageError](err), as[*invalid](err):
 		return ExitUsage
+	case as[*sickError](err):
+		return ExitFindings
 	case as[*checkpoint.TakenOverError](err):
 		return ExitTakenOver
 	case as[*runtime.BadRecordError](err):
@@ -77,11 +86,15 @@ func ExitCode(err error) int {
 		return ExitAuthentication
 	case errors.Is(err, kafka.ErrNoTopic), as[*source.MissingTopicError](err):
 		return ExitMissingTopic
-	case as[*checkpoint.RefusedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
+	case as[*checkpoint.RefusedError](err), as[*checkpoint.DamagedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
 		errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt), errors.Is(err, pebblestate.ErrMismatch):
 		return ExitRestore
 	case as[*source.OptionError](err), as[*runtime.OptionError](err):
 		return ExitUsage
+	case as[*job.VerifyDifferent](err):
+		return ExitDifferent
+	case as[*job.VerifyRefused](err):
+		return ExitUndecided
 	case as[*source.DataLossError](err):
 		return ExitDataLoss
 	case as[*web.ListenError](err):

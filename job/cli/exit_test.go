@@ -62,6 +62,7 @@ func TestEachErrorHasItsExitCode(t *testing.T) {
 		{"port not allowed", &web.ListenError{Address: ":80", Err: syscall.EACCES}, ExitPortInUse},
 		{"no answer in time", context.DeadlineExceeded, ExitUnreachable},
 		{"not healthy hides why", &unhealthy{refused}, ExitOther},
+		{"doctor found errors", &sickError{1}, ExitFindings},
 	} {
 		wrapped := c.err
 		if wrapped != nil && !as[*usageError](wrapped) {

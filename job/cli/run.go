@@ -19,7 +19,7 @@ func (p *program) run() *cli.Command {
 	fresh := &optional{}
 	wait := &optional{alone: "1m"}
 	flags := append(p.jobFlags(),
-		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, once: a job that has begun from it already goes on"},
+		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, or from checkpoint:ID, one that is retained; once: a job that has begun from it already goes on"},
 		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so", DisableDefaultText: true},
 		optionally("fresh", "ID", fresh, "begin empty, once for each ID: a job that has begun so already goes on"),
 		optionally("wait-for-broker", "DURATION", wait, "wait that long (1m) for a broker to answer, instead of ending at once"),
@@ -44,6 +44,10 @@ func (p *program) run() *cli.Command {
 			switch {
 			case start.From != "" && fresh.set:
 				return usagef("run: --from and --fresh exclude each other")
+			case strings.HasPrefix(start.From, checkpoint.FromCheckpointPrefix):
+				if _, err := checkpoint.ParseCheckpoint(start.From); err != nil {
+					return usagef("run: --from: %w", err)
+				}
 			case start.Again && start.From == "" && !fresh.set:
 				return usagef("run: --again goes with --from or --fresh")
 			}
@@ -86,6 +90,13 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 
 	metrics := web.NewMetrics(buildVersion())
 	o.Listener = checkpoint.Tee(metrics.Listener(), o.Listener)
+	if o.Fault == nil {
+		hook, err := faultHook()
+		if err != nil {
+			return err
+		}
+		o.Fault = hook
+	}
 	j, err := l.graph.Prepare(*o)
 	if err != nil {
 		return &invalid{err}

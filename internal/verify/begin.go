@@ -1,0 +1,267 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/internal/runtime"
+	"github.com/weirstream/weir/pebblestate"
+	"github.com/weirstream/weir/sink"
+)
+
+// beginning is where the verification begins.
+type beginning struct {
+	// offsets are the first ones to read.
+	offsets map[splitKey]int64
+	// savepoint is the pointer in the savepoint's manifest, nil without one; files hold its state.
+	savepoint *checkpoint.Pointer
+	files     *checkpoint.Files
+}
+
+type splitKey struct {
+	source, topic string
+	partition     int32
+}
+
+// findBeginning finds out where the lineage of p0 began: from a savepoint, or where its first pointer says, or where the
+// options of its sources say.
+func findBeginning(ctx context.Context, job *Job, o *Options, p0 *checkpoint.Pointer, cl *kgo.Client) (*beginning, error) {
+	from := o.From
+	if from == "" {
+		from = p0.From
+	}
+	if from != "" {
+		return fromSavepoint(ctx, job, from, p0)
+	}
+	b := &beginning{offsets: map[splitKey]int64{}}
+	first, err := firstPointer(ctx, job, p0, cl)
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		b.take(first)
+		return b, nil
+	}
+	for _, n := range job.Graph.Nodes {
+		if n.Source != nil {
+			if err := b.resolve(ctx, job, o, n); err != nil {
+				return nil, fmt.Errorf("source %s: %w", n.Name, err)
+			}
+		}
+	}
+	return b, nil
+}
+
+func (b *beginning) take(p *checkpoint.Pointer) {
+	for _, s := range p.Sources {
+		for _, sp := range s.Splits {
+			b.offsets[splitKey{s.Name, sp.Topic, sp.Partition}] = sp.Offset
+		}
+	}
+}
+
+// looked is how many pointers are looked at for the first one of a lineage.
+const looked = 1000
+
+// firstPointer is the first pointer of the lineage, if the topic still has it.
+func firstPointer(ctx context.Context, job *Job, p0 *checkpoint.Pointer, cl *kgo.Client) (*checkpoint.Pointer, error) {
+	log, err := sink.NewPointerLog(cl, sink.LogConfig{Topic: job.Checkpoint.Topic(job.Name), Group: job.Checkpoint.GroupID(job.Name)})
+	if err != nil {
+		return nil, err
+	}
+	logged, err := log.List(ctx, looked)
+	if err != nil {
+		return nil, err
+	}
+	var oldest *checkpoint.Pointer
+	for _, l := range logged {
+		p, err := checkpoint.DecodePointer(l.Value)
+		if err != nil {
+			return nil, fmt.Errorf("topic %s offset %d: %w", log.Topic(), l.Offset, err)
+		}
+		if p.Lineage != p0.Lineage {
+			if oldest != nil && oldest.First && oldest.File == nil {
+				return oldest, nil
+			}
+			return nil, nil
+		}
+		oldest = p
+	}
+	if oldest != nil && oldest.Checkpoint == 1 && oldest.First && oldest.File == nil {
+		return oldest, nil
+	}
+	return nil, nil
+}
+
+// resolve finds out where a source began by its options, as far as that is the same at any time.
+func (b *beginning) resolve(ctx context.Context, job *Job, o *Options, n *runtime.Node) error {
+	opts := n.Source.Spec.Kafka
+	opts.EnsureDefaults()
+	why := ""
+	switch opts.Start {
+	case "latest":
+		why = "where the input ended when the job was first started"
+	case "group":
+		why = "what its group had committed when the job was first started"
+	}
+	if why != "" && !o.LogStart {
+		return refuse("", "source %s began at %s (start: %s), which no checkpoint says any more: give --from a savepoint", n.Name, why, opts.Start)
+	}
+	config := job.Kafka
+	if n.Source.Kafka != nil {
+		config = *n.Source.Kafka
+	}
+	cl, err := kafka.Dial(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	starts, err := logStarts(ctx, cl, opts.Topics)
+	if err != nil {
+		return err
+	}
+	var at kadm.ListedOffsets
+	if opts.Start == "timestamp" && !o.LogStart {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if at, err = kadm.NewClient(cl).ListOffsetsAfterMilli(ctx, opts.StartTimestamp.UnixMilli(), opts.Topics...); err == nil {
+			err = at.Error()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var failed error
+	starts.Each(func(start kadm.ListedOffset) {
+		offset, exact := start.Offset, start.Offset == 0
+		if listed, ok := opts.StartOffsets[start.Topic][start.Partition]; ok {
+			offset, exact = listed, listed >= start.Offset
+		}
+		if listed, ok := at.Lookup(start.Topic, start.Partition); ok {
+			offset, exact = listed.Offset, listed.Offset > start.Offset || start.Offset == 0
+		}
+		if !exact && !o.LogStart && failed == nil {
+			failed = refuse("", "the beginning of the input may be gone: topic %s partition %d begins at offset %d: if the job began there say --log-start, else give --from a savepoint",
+				start.Topic, start.Partition, start.Offset)
+		}
+		b.offsets[splitKey{n.Name, start.Topic, start.Partition}] = max(offset, start.Offset)
+	})
+	return failed
+}
+
+func logStarts(ctx context.Context, cl *kgo.Client, topics []string) (kadm.ListedOffsets, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	starts, err := kadm.NewClient(cl).ListStartOffsets(ctx, topics...)
+	if err == nil {
+		err = starts.Error()
+	}
+	return starts, err
+}
+
+// fromSavepoint begins from a savepoint of the job, whose state the loop goes on with.
+func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Pointer) (*beginning, error) {
+	if strings.HasPrefix(from, checkpoint.FromCheckpointPrefix) {
+		return nil, refuse("", "the job began anew from %s, whose files may be gone: give --from a savepoint that is newer", from)
+	}
+	if !strings.Contains(from, "://") {
+		if _, err := os.Stat(from); err != nil {
+			return nil, fmt.Errorf("savepoint: %w", err) // opening a store would make the directory
+		}
+	}
+	store, err := checkpoint.OpenStore(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	files := checkpoint.NewFiles(store, nil)
+	m, err := checkpoint.ReadManifest(ctx, files)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	p := m.Pointer
+	b := &beginning{offsets: map[splitKey]int64{}, savepoint: p, files: files}
+	began, _, _ := strings.Cut(p0.Request, "#")
+	switch {
+	case p.Job != job.Name:
+		err = refuse("", "savepoint %s is of job %q", from, p.Job)
+	case p.Lineage != p0.Lineage && began != (checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}).String():
+		err = refuse("", "savepoint %s is of another history of the job than what runs now, which began with %s", from, p0.Request)
+	case p.Lineage == p0.Lineage && p.Checkpoint > p0.Checkpoint:
+		err = refuse("", "savepoint %s is newer than the last checkpoint", from)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	b.take(p)
+	return b, nil
+}
+
+// state opens the state of a savepoint below a directory.
+func (b *beginning) state(ctx context.Context, dir string) (*pebblestate.Backend, error) {
+	p := b.savepoint
+	r := pebblestate.Restore{Checkpoint: p.Checkpoint}
+	for _, o := range p.Operators {
+		for _, s := range o.States {
+			r.States = append(r.States, pebblestate.State{
+				ID: s.ID, Operator: o.Name, StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version},
+			})
+		}
+	}
+	for _, d := range p.Deltas {
+		if d.File == nil {
+			return nil, fmt.Errorf("%w: the delta of checkpoint %d is not in a file", checkpoint.ErrCorrupt, d.Checkpoint)
+		}
+		repr, err := b.files.ReadVerified(ctx, *d.File)
+		if err != nil {
+			return nil, err
+		}
+		r.Deltas = append(r.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
+	}
+	if p.Base != nil {
+		byHash := map[[32]byte]checkpoint.File{}
+		for _, f := range p.Base.Files {
+			byHash[f.Hash] = f
+			r.Base = append(r.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
+		}
+		r.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
+			local := filepath.Join(dir, fmt.Sprintf("fetch-%x", f.Hash[:8]))
+			if err := b.files.Download(ctx, byHash[f.Hash], local); err != nil {
+				return nil, err
+			}
+			return os.Open(local) // it goes with the directory
+		}
+	}
+	return pebblestate.Open(ctx, pebblestate.Options{Dir: filepath.Join(dir, "savepoint")}, r)
+}
+
+// split is the split of the savepoint, zero if it had none.
+func (b *beginning) split(k splitKey) checkpoint.Split {
+	if b.savepoint != nil {
+		for _, s := range b.savepoint.Sources {
+			for _, sp := range s.Splits {
+				if (splitKey{s.Name, sp.Topic, sp.Partition}) == k {
+					return sp
+				}
+			}
+		}
+	}
+	return checkpoint.Split{}
+}
+
+func (b *beginning) close() error {
+	if b.files == nil {
+		return nil
+	}
+	return b.files.Store().Close()
+}
