@@ -8,7 +8,7 @@ TAGS   := timetzdata
 # A single scenario: make integration RUN=TestKill
 RUN    ?= .
 
-.PHONY: build test race synctests integration check image up down bench clean
+.PHONY: build test race synctests nightly integration soak mutants check image up down bench clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w' -o bin/processor ./cmd/processor
@@ -26,11 +26,26 @@ synctests:
 integration:
 	$(GO) test -tags integration -count=1 -timeout 55m -v -run '$(RUN)' ./integration
 
+# An hour (or WEIR_SOAK=10m) with a random fault every five seconds, on three nodes. It ends with a report.
+soak:
+	$(GO) test -tags 'integration soak' -count=1 -timeout 150m -v -run '^TestSoak$$' ./integration
+
+# Plants faults into copies of the engine; each must be caught by the test it names. MUTANT=rule-5 plants some of them.
+MUTANT ?=
+mutants:
+	$(GO) run ./integration/mutants -run '$(MUTANT)'
+
+# What takes too long for every change: random jobs, the model's large bounds. About an hour.
+nightly:
+	WEIR_METAMORPHIC_RUNS=2000 $(GO) test -count=1 -timeout 120m -v -run 'RandomJobs' ./job
+	WEIR_MODEL=nightly $(GO) test -count=1 -timeout 60m -v ./checkpoint/model
+
 check:
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) vet -tags integration ./integration/...
+	$(GO) vet -tags 'integration soak' ./integration/...
+	$(GO) vet -tags faults ./job/cli ./cmd/processor
 	$(GO) vet -tags synctests ./...
 
 image: build

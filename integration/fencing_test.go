@@ -87,4 +87,5 @@ func (j *sumsJob) finish(t *testing.T, feed *harness.Feed, last *harness.Process
 	j.waitForOutput(t, sent, time.Minute)
 	j.stop(t, last)
 	j.checkInvariants(t, sent)
+	j.checkState(t, sent)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/weirstream/weir/integration/harness"
 )
 
@@ -122,6 +124,12 @@ func (j *sumsJob) checkInvariants(t *testing.T, records int64) {
 	if err := want.Compare(got); err != nil {
 		t.Error(err)
 	}
+	j.checkCorners(t)
+}
+
+// checkCorners checks what does not depend on the input.
+func (j *sumsJob) checkCorners(t *testing.T) {
+	t.Helper()
 	pointers := j.cluster.Pointers(t, j.checkpointTopic())
 	if len(pointers) == 0 {
 		t.Fatal("no committed checkpoint")
@@ -204,4 +212,28 @@ func indent(spaces int, lines []string) string {
 		fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", spaces), line)
 	}
 	return b.String()
+}
+
+// checkState checks that the state a new process restores is that of the loop: one more record of each key shows its sum.
+func (j *sumsJob) checkState(t *testing.T, records int64) {
+	t.Helper()
+	seen := map[string]bool{}
+	var probes []*kgo.Record
+	for partition, rs := range j.cluster.Read(t, j.in) {
+		for _, r := range rs {
+			if !seen[string(r.Key)] {
+				seen[string(r.Key)] = true
+				probes = append(probes, &kgo.Record{
+					Topic: j.in, Partition: partition, Key: r.Key, Timestamp: r.Timestamp,
+					Value: fmt.Appendf(nil, `{"key":"%s","n":1,"i":%d}`, r.Key, records+int64(len(probes))),
+				})
+			}
+		}
+	}
+	j.cluster.ProduceTo(t, probes...)
+	records += int64(len(probes))
+	p := j.start(t)
+	j.waitForOutput(t, records, time.Minute)
+	j.stop(t, p)
+	j.checkInvariants(t, records)
 }

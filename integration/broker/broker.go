@@ -21,34 +21,28 @@ const startTimeout = 90 * time.Second
 
 // Broker is one running node. Its methods are called from one goroutine at a time.
 type Broker struct {
-	opts  Options
-	jars  string
-	ports ports
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has ended
+	opts Options
+	jars string
+	// archive holds loaded classes, "" for none.
+	archive string
+	ports   ports
+	cmd     *exec.Cmd
+	ended   chan struct{} // closed when the process has ended
 }
 
 // Start formats the storage, starts the node and returns when it answers. The caller stops it with Stop or Kill.
 func Start(ctx context.Context, opts Options) (*Broker, error) {
 	opts.EnsureDefaults()
-	jars, err := Jars(ctx, opts.Version)
+	ports, err := choosePorts(1)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{opts: opts, jars: jars}
-	if b.ports, err = choosePorts(); err != nil {
+	b, err := prepare(ctx, opts, ports[0])
+	if err != nil {
 		return nil, err
 	}
-	if opts.Port != 0 {
-		b.ports.plain = opts.Port
-	}
-	file := b.file("server.properties")
-	if err := os.WriteFile(file, []byte(opts.properties(b.ports)), 0o644); err != nil {
+	if err := b.format(ctx); err != nil {
 		return nil, err
-	}
-	format := exec.CommandContext(ctx, "java", append(b.jvm("64m"), opts.formatArgs(file)...)...)
-	if out, err := format.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("format the storage of Kafka %s: %w: %s", opts.Version, err, reason(out))
 	}
 	if err := b.Restart(ctx); err != nil {
 		return nil, err
@@ -56,8 +50,42 @@ func Start(ctx context.Context, opts Options) (*Broker, error) {
 	return b, nil
 }
 
+// prepare writes the node's configuration.
+func prepare(ctx context.Context, opts Options, p ports) (*Broker, error) {
+	jars, err := Jars(ctx, opts.Version)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Port != 0 {
+		p.plain = opts.Port
+	}
+	b := &Broker{opts: opts, jars: jars, archive: archiveOf(ctx, jars, opts.Version), ports: p}
+	return b, os.WriteFile(b.file("server.properties"), []byte(opts.properties(p)), 0o644)
+}
+
+// format makes the node's storage.
+func (b *Broker) format(ctx context.Context) error {
+	args := append(b.jvm("64m"), b.opts.formatArgs(b.file("server.properties"))...)
+	if out, err := exec.CommandContext(ctx, "java", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("format the storage of Kafka %s: %w: %s", b.opts.Version, err, reason(out))
+	}
+	return nil
+}
+
 // Restart starts a stopped or killed node again on the same ports and data, and returns when it answers.
 func (b *Broker) Restart(ctx context.Context) error {
+	if err := b.launch(); err != nil {
+		return err
+	}
+	if err := b.waitReady(ctx); err != nil {
+		b.Kill()
+		return fmt.Errorf("kafka %s: %w\n%s", b.opts.Version, err, b.LogTail(20))
+	}
+	return nil
+}
+
+// launch starts the process and does not wait for it.
+func (b *Broker) launch() error {
 	log, err := os.OpenFile(b.file("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -66,6 +94,7 @@ func (b *Broker) Restart(ctx context.Context) error {
 	args := append(b.jvm(b.opts.Heap), "kafka.Kafka", b.file("server.properties"))
 	cmd := exec.Command("java", args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), b.opts.Env...)
 	cmd.SysProcAttr = child.EndWithParent()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -76,10 +105,6 @@ func (b *Broker) Restart(ctx context.Context) error {
 		close(ended)
 	}()
 	b.cmd, b.ended = cmd, ended
-	if err := b.waitReady(ctx); err != nil {
-		b.Kill()
-		return fmt.Errorf("kafka %s: %w\n%s", b.opts.Version, err, b.LogTail(20))
-	}
 	return nil
 }
 
@@ -89,11 +114,36 @@ func (b *Broker) Addr() string { return fmt.Sprintf("127.0.0.1:%d", b.ports.plai
 // SASLAddr is the host:port of the listener that asks for a password; there is one if Options.Users is set.
 func (b *Broker) SASLAddr() string { return fmt.Sprintf("127.0.0.1:%d", b.ports.sasl) }
 
+// ID is the node's number in its cluster, from 1 on.
+func (b *Broker) ID() int32 { return int32(b.opts.place.id) }
+
+// Data is the folder of the node's logs: one folder for each partition, named TOPIC-PARTITION.
+func (b *Broker) Data() string { return b.opts.Data }
+
+// SetEnv changes what is added to the JVM's environment from the next Restart on.
+func (b *Broker) SetEnv(env []string) { b.opts.Env = env }
+
+// Ended is closed when the node has ended, by itself or not. Restart makes a new one.
+func (b *Broker) Ended() <-chan struct{} { return b.ended }
+
+// Running reports whether the node has not ended; one that is frozen runs.
+func (b *Broker) Running() bool {
+	select {
+	case <-b.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // PID is the process ID of the running node.
 func (b *Broker) PID() int { return b.cmd.Process.Pid }
 
 // Stop ends the node as an operator would and waits for it; after 30 s it kills it.
 func (b *Broker) Stop() {
+	if b.cmd == nil {
+		return
+	}
 	b.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-b.ended:
@@ -104,6 +154,9 @@ func (b *Broker) Stop() {
 
 // Kill ends the node with SIGKILL and waits until it is gone. Restart brings it back.
 func (b *Broker) Kill() {
+	if b.cmd == nil {
+		return // it was never started
+	}
 	b.cmd.Process.Signal(syscall.SIGCONT)
 	b.cmd.Process.Kill()
 	<-b.ended
@@ -153,9 +206,17 @@ func (b *Broker) waitReady(ctx context.Context) error {
 	}
 }
 
-// jvm are the arguments before the class name. The serial collector and few compiler threads leave the cores to the test.
+// jvm are the arguments before the class name. The serial collector leaves the cores to the test; so does a light node's
+// compiler.
 func (b *Broker) jvm(heap string) []string {
-	return []string{"-Xmx" + heap, "-XX:+UseSerialGC", "-XX:-UsePerfData", "-cp", filepath.Join(b.jars, "*")}
+	args := []string{"-Xmx" + heap, "-XX:+UseSerialGC", "-XX:-UsePerfData"}
+	if b.opts.Light {
+		args = append(args, "-XX:TieredStopAtLevel=1")
+	}
+	if b.archive != "" {
+		args = append(args, "-XX:SharedArchiveFile="+b.archive)
+	}
+	return append(args, "-cp", filepath.Join(b.jars, "*"))
 }
 
 func (b *Broker) file(name string) string { return filepath.Join(b.opts.Dir, name) }

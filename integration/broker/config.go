@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,8 +24,25 @@ type Options struct {
 	Users map[string]string
 	// Port is the plain listener's; by default any that is free.
 	Port int
-	// Heap is the JVM's -Xmx; 768m by default.
+	// Heap is the JVM's -Xmx; 768m by default, 384m for each of several nodes.
 	Heap string
+	// Light makes a JVM that compiles less: it starts with half of the work, and is slower under full load. Nodes of a
+	// cluster of several always are.
+	Light bool
+	// Data is the folder of the node's logs, which a test may put on a small disk; by default one below Dir. It must exist if
+	// it is named.
+	Data string
+	// Env is added to the environment of the JVM, for example by Clock.
+	Env []string
+	// place is the node's in its cluster; the zero value is the only one.
+	place place
+}
+
+// place is one node among those that form a cluster.
+type place struct {
+	id     int    // from 1 on
+	nodes  int    // how many there are
+	voters string // controller.quorum.voters, "" for the only node
 }
 
 // EnsureDefaults fills in what is not set.
@@ -34,48 +52,73 @@ func (o *Options) EnsureDefaults() {
 	}
 	if o.Heap == "" {
 		o.Heap = "768m"
+		if o.place.nodes > 1 {
+			o.Heap = "384m"
+		}
+	}
+	o.Light = o.Light || o.place.nodes > 1
+	if o.Data == "" {
+		o.Data = filepath.Join(o.Dir, "data")
+	}
+	if o.place.id == 0 {
+		o.place = place{id: 1, nodes: 1}
 	}
 }
 
 // ports are the node's, chosen once: a restart uses the same.
 type ports struct{ plain, controller, sasl int }
 
-// choosePorts asks the kernel for free ports.
-func choosePorts() (ports, error) {
-	var p ports
-	for _, port := range []*int{&p.plain, &p.controller, &p.sasl} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return ports{}, err
+// choosePorts asks the kernel for the free ports of some nodes.
+func choosePorts(nodes int) ([]ports, error) {
+	chosen := make([]ports, nodes)
+	for i := range chosen {
+		p := &chosen[i]
+		for _, port := range []*int{&p.plain, &p.controller, &p.sasl} {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			// Closed only at the end: the kernel could give the same port twice.
+			defer l.Close()
+			*port = l.Addr().(*net.TCPAddr).Port
 		}
-		// Closed only at the end: the kernel could give the same port twice.
-		defer l.Close()
-		*port = l.Addr().(*net.TCPAddr).Port
 	}
-	return p, nil
+	return chosen, nil
 }
 
 // properties renders the node's server.properties, sorted by name.
 func (o *Options) properties(p ports) string {
+	voters := o.place.voters
+	if voters == "" {
+		voters = fmt.Sprintf("%d@127.0.0.1:%d", o.place.id, p.controller)
+	}
+	replicas, least := strconv.Itoa(o.place.nodes), strconv.Itoa(o.place.nodes/2+1)
 	props := map[string]string{
 		"process.roles":             "broker,controller",
-		"node.id":                   "1",
-		"controller.quorum.voters":  fmt.Sprintf("1@127.0.0.1:%d", p.controller),
+		"node.id":                   strconv.Itoa(o.place.id),
+		"controller.quorum.voters":  voters,
 		"controller.listener.names": "CONTROLLER",
 		"listeners":                 fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", p.plain, p.controller),
-		"log.dirs":                  filepath.Join(o.Dir, "data"),
+		"log.dirs":                  o.Data,
 		// A test says which topics it needs; one that is made by mistake would hide a fault.
 		"auto.create.topics.enable":                "false",
 		"group.initial.rebalance.delay.ms":         "0",
-		"offsets.topic.replication.factor":         "1",
+		"default.replication.factor":               replicas,
+		"min.insync.replicas":                      least,
+		"offsets.topic.replication.factor":         replicas,
 		"offsets.topic.num.partitions":             "4",
-		"transaction.state.log.replication.factor": "1",
-		"transaction.state.log.min.isr":            "1",
+		"transaction.state.log.replication.factor": replicas,
+		"transaction.state.log.min.isr":            least,
 		"transaction.state.log.num.partitions":     "4",
 		// The default, 128 MB, does not fit beside the rest in a small heap.
 		"log.cleaner.dedupe.buffer.size": "16777216",
 		"num.network.threads":            "2",
 		"num.io.threads":                 "4",
+	}
+	if o.place.nodes > 1 {
+		// A node that is gone is given up soon. The default, 9 s, would be most of a scenario.
+		props["broker.session.timeout.ms"] = "3000"
+		props["broker.heartbeat.interval.ms"] = "500"
 	}
 	if len(o.Users) > 0 {
 		props["listeners"] += fmt.Sprintf(",SASL_PLAINTEXT://127.0.0.1:%d", p.sasl)

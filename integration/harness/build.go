@@ -15,12 +15,13 @@ var (
 	buildDir  string
 )
 
-// Build compiles a main package of this module, once a test process, and returns the program's path. RemoveBuilds removes
-// what was built.
-func Build(pkg string) (string, error) {
+// Build compiles a main package of this module, once a test process and set of build tags, and returns the program's path.
+// RemoveBuilds removes what was built.
+func Build(pkg string, tags ...string) (string, error) {
 	buildOnce.Lock()
 	defer buildOnce.Unlock()
-	if path := built[pkg]; path != "" {
+	name := strings.Join(append([]string{filepath.Base(pkg)}, tags...), "-")
+	if path := built[name]; path != "" {
 		return path, nil
 	}
 	if buildDir == "" {
@@ -34,8 +35,8 @@ func Build(pkg string) (string, error) {
 		}
 		buildDir = dir
 	}
-	path := filepath.Join(buildDir, filepath.Base(pkg))
-	args := []string{"build", "-o", path}
+	path := filepath.Join(buildDir, name)
+	args := []string{"build", "-o", path, "-tags", strings.Join(tags, ",")}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
@@ -43,7 +44,7 @@ func Build(pkg string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, strings.TrimSpace(string(out)))
 	}
-	built[pkg] = path
+	built[name] = path
 	return path, nil
 }
 

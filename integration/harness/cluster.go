@@ -19,9 +19,10 @@ import (
 type Cluster struct {
 	Brokers []string
 	Admin   *kadm.Client
-	// Node is the broker, nil if the cluster is one that the caller named by KAFKA_BROKERS.
-	Node *broker.Broker
-	dir  string
+	// Nodes are the brokers, none if the cluster is one that the caller named by KAFKA_BROKERS. Node is the first, or nil.
+	Nodes []*broker.Broker
+	Node  *broker.Broker
+	dir   string
 }
 
 // Shared returns the cluster of the scenarios that need nothing special: the one that KAFKA_BROKERS names, or a new Kafka
@@ -33,57 +34,34 @@ func Shared(ctx context.Context) (*Cluster, error) {
 	return StartCluster(ctx, broker.Options{})
 }
 
-// StartCluster starts a Kafka with options of its own, in a temporary folder.
+// StartCluster starts a Kafka of one node with options of its own, in a temporary folder.
 func StartCluster(ctx context.Context, opts broker.Options) (*Cluster, error) {
-	dir, err := os.MkdirTemp("", "weir-kafka-")
-	if err != nil {
-		return nil, err
-	}
-	opts.Dir = dir
-	node, err := broker.Start(ctx, opts)
-	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	c, err := connect([]string{node.Addr()})
-	if err != nil {
-		node.Kill()
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	c.Node, c.dir = node, dir
-	return c, nil
+	return StartNodes(ctx, opts, 1)
 }
 
 // NewCluster is StartCluster for one test, which it ends with.
 func NewCluster(t testing.TB, opts broker.Options) *Cluster {
 	t.Helper()
-	c, err := StartCluster(Context(t, 2*time.Minute), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the broker's log ends with:\n%s", c.Node.LogTail(10))
-		}
-		c.Close()
-	})
-	return c
+	return NewNodes(t, opts, 1)
 }
 
 func connect(brokers []string) (*Cluster, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...),
+		// A node that does not answer is given up soon, and another one asked.
+		kgo.RequestTimeoutOverhead(5*time.Second), kgo.MetadataMinAge(100*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}
 	return &Cluster{Brokers: brokers, Admin: kadm.NewClient(cl)}, nil
 }
 
-// Close ends the connections and the broker, and removes its data.
+// Close ends the connections and the brokers, and removes their data.
 func (c *Cluster) Close() {
 	c.Admin.Close()
-	if c.Node != nil {
-		c.Node.Kill()
+	for _, node := range c.Nodes {
+		node.Kill()
+	}
+	if c.dir != "" {
 		os.RemoveAll(c.dir)
 	}
 }
@@ -96,7 +74,7 @@ func Name(prefix string) string {
 }
 
 // Topic creates a topic that keeps its records whatever their timestamps say, and deletes it after the test. Its name
-// begins with the prefix.
+// begins with the prefix. Every node has a replica.
 func (c *Cluster) Topic(t testing.TB, prefix string, partitions int32) string {
 	t.Helper()
 	name := Name(prefix)
@@ -109,7 +87,7 @@ func (c *Cluster) Create(t testing.TB, name string, partitions int32) {
 	t.Helper()
 	ctx := Context(t, 30*time.Second)
 	forever := "-1"
-	if _, err := c.Admin.CreateTopic(ctx, partitions, 1, map[string]*string{"retention.ms": &forever}, name); err != nil {
+	if _, err := c.Admin.CreateTopic(ctx, partitions, c.replicas(), map[string]*string{"retention.ms": &forever}, name); err != nil {
 		t.Fatalf("create topic %s: %v", name, err)
 	}
 	t.Cleanup(func() {
@@ -130,17 +108,24 @@ func (c *Cluster) Create(t testing.TB, name string, partitions int32) {
 	})
 }
 
-// End returns the last stable offsets of a topic's partitions, added up: how far a read_committed reader can see.
+// End returns the last stable offsets of a topic's partitions, added up: how far a read_committed reader can see. It waits
+// for leaders if there are none at the moment.
 func (c *Cluster) End(t testing.TB, topic string) int64 {
 	t.Helper()
-	offsets, err := c.Admin.ListCommittedOffsets(Context(t, 20*time.Second), topic)
-	if err == nil {
-		err = offsets.Error()
-	}
-	if err != nil {
-		t.Fatalf("end of %s: %v", topic, err)
-	}
 	var sum int64
-	offsets.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+	Until(t, time.Minute, "the end of "+topic, func() (bool, string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		offsets, err := c.Admin.ListCommittedOffsets(ctx, topic)
+		if err == nil {
+			err = offsets.Error()
+		}
+		if err != nil {
+			return false, err.Error()
+		}
+		sum = 0
+		offsets.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+		return true, ""
+	})
 	return sum
 }

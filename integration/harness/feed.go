@@ -43,15 +43,15 @@ func (c *Cluster) Produce(t testing.TB, records ...*kgo.Record) {
 	}
 }
 
-// ProduceTo writes one record to the partition that it names, and sets its offset.
-func (c *Cluster) ProduceTo(t testing.TB, r *kgo.Record) {
+// ProduceTo writes records to the partitions that they name, and sets their offsets.
+func (c *Cluster) ProduceTo(t testing.TB, records ...*kgo.Record) {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	if err := cl.ProduceSync(Context(t, 20*time.Second), r).FirstErr(); err != nil {
+	if err := cl.ProduceSync(Context(t, 20*time.Second), records...).FirstErr(); err != nil {
 		t.Fatalf("produce: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ type Process struct {
 	stdout output
 	stderr output
 	ended  chan struct{}
-	killed bool // by Kill: how it ended says nothing
+	killed atomic.Bool // by Kill: how it ended says nothing
 }
 
 // Start starts a program. If the test fails, the end of what the process printed is logged, unless it was killed before.
@@ -52,7 +53,7 @@ func (p Program) Start(t testing.TB) *Process {
 		close(proc.ended)
 	}()
 	t.Cleanup(func() {
-		quiet := proc.killed
+		quiet := proc.killed.Load()
 		proc.Kill()
 		if t.Failed() && !quiet {
 			t.Logf("%s: %s\n%s", proc, proc.cmd.ProcessState, tail(proc.Output(), 30))
@@ -64,9 +65,14 @@ func (p Program) Start(t testing.TB) *Process {
 // String is the command line.
 func (p *Process) String() string { return strings.Join(p.cmd.Args, " ") }
 
+// PID is the process ID.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Kill ends the process with SIGKILL and waits until it is gone. It may be called again.
 func (p *Process) Kill() {
-	p.killed = p.killed || p.Running()
+	if p.Running() {
+		p.killed.Store(true)
+	}
 	p.cmd.Process.Kill()
 	<-p.ended
 }

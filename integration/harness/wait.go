@@ -34,13 +34,18 @@ func Context(t testing.TB, within time.Duration) context.Context {
 	return ctx
 }
 
-// For passes the given time, or less if the test ends. It is for the moments at which a process is hurt and for watching
-// that nothing happens; whatever should happen is waited for with Until.
-func For(t testing.TB, d time.Duration) {
+// Pass passes the given time and reports whether it did: false if the context ended first.
+func Pass(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-t.Context().Done():
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
+
+// For passes the given time, or less if the test ends. It is for the moments at which a process is hurt and for watching
+// that nothing happens; whatever should happen is waited for with Until.
+func For(t testing.TB, d time.Duration) { Pass(t.Context(), d) }
