@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weirstream/weir/integration/broker"
 	"github.com/weirstream/weir/integration/harness"
@@ -85,4 +86,57 @@ func (j *sumsJob) waitForExpiry(t *testing.T) {
 		n := len(j.cluster.Transactions(t, j.transactionPrefix()))
 		return n == 0, fmt.Sprint(n, " are there")
 	})
+}
+
+// C15, C16: how long a transaction has been open, and how much of the output readers do not see, can be watched, whoever
+// keeps it from them.
+func TestOpenTransactionsShowInTheMetrics(t *testing.T) {
+	t.Parallel()
+	j := newSums(t, shared(t))
+	j.interval = 20 * time.Second
+	p := j.start(t)
+	other := leaveOpen(t, j.cluster, j.out)
+	j.cluster.ProduceNumbers(t, j.in, harness.Numbers{Seed: harness.Rand(t).Uint64(), Keys: 100}, 0, 1000)
+	metric := func(name string, labels ...string) float64 {
+		_, page := harness.Get(j.address, "/metrics")
+		v, _ := harness.Metric(page, name, labels...)
+		return v
+	}
+	harness.Until(t, 30*time.Second, "an age and a lag", func() (bool, string) {
+		age, lag := metric("weir_transaction_age_seconds"), metric("weir_output_lag_records", `topic="`+j.out+`"`)
+		return age > 0 && lag > 0, fmt.Sprint("age ", age, ", lag ", lag)
+	})
+	if limit := metric("weir_transaction_timeout_seconds"); limit != 90 {
+		t.Errorf("the timeout is %v s, want 90", limit)
+	}
+	other()
+	j.waitForOutput(t, 1000, time.Minute)
+	harness.Until(t, 30*time.Second, "no lag any more", func() (bool, string) {
+		lag := metric("weir_output_lag_records")
+		return lag == 0, fmt.Sprint("lag ", lag)
+	})
+	j.stop(t, p)
+	j.checkInvariants(t, 1000)
+}
+
+// leaveOpen writes a record in a transaction that is not the job's and leaves it open until it is aborted.
+func leaveOpen(t *testing.T, cluster *harness.Cluster, topic string) (abort func()) {
+	t.Helper()
+	ctx := harness.Context(t, 2*time.Minute)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(cluster.Brokers...), kgo.TransactionalID(harness.Name("somebody")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.ProduceSync(ctx, &kgo.Record{Topic: topic, Key: []byte("k"), Value: []byte("{}")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := cl.EndTransaction(ctx, kgo.TryAbort); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -3,8 +3,6 @@
 package integration
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,11 +26,6 @@ func TestTheOnlyNodeMayFail(t *testing.T) {
 
 func onlyNodeIsKilled(t *testing.T, cluster *harness.Cluster) {
 	j := newFaultySums(t, cluster)
-	t.Cleanup(func() {
-		if t.Failed() {
-			os.CopyFS("/tmp/brokers/data-"+j.out, os.DirFS(filepath.Dir(cluster.Node.Data())))
-		}
-	})
 	rng := harness.Rand(t)
 	feed := cluster.StartFeed(t, j.in, harness.Numbers{Seed: rng.Uint64(), Keys: 100}, 2000)
 	p := j.start(t, shortRequests...)

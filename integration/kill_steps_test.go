@@ -15,11 +15,8 @@ import (
 	"github.com/weirstream/weir/job/cli"
 )
 
-// recoverySteps are taken once or a few times at each start, in this order; those of a first checkpoint follow.
-var recoverySteps = []fault.Step{
-	fault.Connected, fault.SlotFenced, fault.Fenced, fault.PointerRead, fault.Resolved, fault.SourceOpened, fault.DeltaRead, fault.SavepointCopied,
-	fault.BaseFilePlaced, fault.StateOpened, fault.Built, fault.PointerWritten, fault.OffsetsWritten, fault.CommitSent, fault.Committed, fault.Begun,
-}
+// recoverySteps are taken once or a few times at each start, in this order.
+var recoverySteps = fault.RecoverySteps()
 
 // faulty is the program's build that ends at a step it is told.
 func faulty(t *testing.T) string {

@@ -153,7 +153,7 @@ func TestCheckpointsCompleteBehindASinkOfAHundredthOfItsSpeed(t *testing.T) {
 func TestFlowControlDoesNotWaitForACheckpoint(t *testing.T) {
 	t.Parallel()
 	j := newSums(t, shared(t))
-	const sent = 40_000
+	const sent = 20_000
 	j.cluster.ProduceNumbers(t, j.in, harness.Numbers{Seed: harness.Rand(t).Uint64(), Keys: 100}, 0, sent)
 	start := func(burn string, more ...string) *harness.Process {
 		program := j.goProgram(t, "slow", "WEIR_BURN="+burn)

@@ -92,7 +92,9 @@ func (l *PointerLog) Ensure(ctx context.Context) error {
 	defer cancel()
 	_, err := l.cluster.Topic(ctx, l.config.Topic)
 	if errors.Is(err, kafka.ErrNoTopic) {
-		err = l.create(ctx)
+		if err = l.create(ctx); err == nil {
+			err = l.cluster.WaitEverywhere(ctx, l.config.Topic)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint topic: %w", err)

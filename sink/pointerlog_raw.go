@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,8 @@ import (
 type trace struct {
 	// pointer says that a pointer of the transaction is there, marked that a marker of its producer follows, and commit which.
 	pointer, marked, commit bool
+	// checkpoint is the pointer's.
+	checkpoint int64
 	// complete says that nothing of the transaction can have been deleted: an older record is still there.
 	complete bool
 }
@@ -50,6 +53,9 @@ func (l *PointerLog) ofProducer(ctx context.Context, producer int64, epoch int16
 			case r.ProducerID != producer:
 			case !r.Attrs.IsControl() && r.ProducerEpoch == epoch:
 				found.pointer = true
+				if found.checkpoint, err = strconv.ParseInt(string(r.Key), 10, 64); err != nil {
+					return found, l.wrap(fmt.Errorf("the key at offset %d is not a checkpoint ID: %w", r.Offset, err))
+				}
 			case !r.Attrs.IsControl() && r.ProducerEpoch < epoch:
 				found.complete = true
 			case r.Attrs.IsControl() && found.pointer && !found.marked && len(r.Key) >= 4:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -42,6 +43,69 @@ func TestFlushWaitsForEveryAcknowledgement(t *testing.T) {
 	ctx := testContext(t)
 	must(t, txns.Flush(ctx, 1))
 	must(t, complete(ctx, txns, 1))
+}
+
+// Rule 4: what follows in a partition waits for the acknowledgement of what is before it, also if it is of the next
+// transaction and a request to the broker could take it.
+func TestAPartitionHasOneBatchOnItsWay(t *testing.T) {
+	c := newCluster(t, kfake.NumBrokers(1))
+	txns := newTransactions(t, testConfig(newClient(t, c)))
+	w := startWriting(t, txns, "out")
+	held, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.SleepControl(func() {
+			once.Do(func() { close(held) })
+			<-release
+		})
+		return nil, nil, false
+	})
+	must(t, w.Write(record("k", "1")))
+	must(t, w.Barrier(1))
+	<-held
+	must(t, w.Write(record("k", "2")))
+	must(t, w.Barrier(2))
+	<-time.After(50 * time.Millisecond) // for a sender that would take it
+	txns.mu.Lock()
+	for _, p := range w.(*writer).topic.partitions {
+		if p.offered {
+			t.Error("a batch is offered to the broker while the one before it is on its way")
+		}
+	}
+	txns.mu.Unlock()
+	if n := txns.Stats().Requests; n != 1 {
+		t.Errorf("%d requests are on their way, want 1", n)
+	}
+	close(release)
+	ctx := testContext(t)
+	must(t, complete(ctx, txns, 1))
+	must(t, complete(ctx, txns, 2))
+}
+
+// Rule 6: a commit is one if the broker says so. Fenced after everything else was in the transaction, it is none.
+func TestACommitThatIsAnsweredByAFencingIsNone(t *testing.T) {
+	for _, version := range []int16{2, 0} {
+		cl := newClient(t, newCluster(t))
+		setVersion(t, cl, version)
+		ctx := testContext(t)
+		log, first := logAndTransactions(t, cl, LogConfig{})
+		_, err := first.WritePointer(ctx, 1, []byte("of the first"))
+		must(t, err)
+		must(t, first.CommitOffsets(ctx, 1, nil))
+		fencedAttempt(t, cl, log)
+		var unknown *UnknownOutcomeError
+		var fenced *FencedError
+		// The cluster in memory looks at the transaction first from version 2 on, and says INVALID_TXN_STATE.
+		if err := first.Commit(ctx, 1); !errors.As(err, &unknown) || version < 2 && !errors.As(err, &fenced) {
+			t.Errorf("transaction.version %d: %v", version, err)
+		}
+		if err := first.Err(); err == nil {
+			t.Errorf("transaction.version %d: the attempt goes on", version)
+		}
+		if last, err := log.Last(ctx); err != nil || last != nil {
+			t.Errorf("transaction.version %d: the last pointer is %v, %v", version, last, err)
+		}
+	}
 }
 
 // Rule 11: what the group says is final only when no transaction of the group is open.
@@ -125,5 +189,26 @@ func TestEveryCallHasADeadline(t *testing.T) {
 			}
 			close(release)
 		})
+	}
+}
+
+// Rule 12: a request names its topic by ID, so that one that was made again on the same broker does not take what was meant
+// for the other.
+func TestATopicThatIsMadeAgainWhereItWasIsNotWrittenTo(t *testing.T) {
+	c := newCluster(t, kfake.NumBrokers(1))
+	must(t, c.CreateTopic("again", 1, nil))
+	cl := newClient(t, c)
+	txns := newTransactions(t, testConfig(cl))
+	w := startWriting(t, txns, "again")
+	must(t, c.DeleteTopic("again"))
+	must(t, c.CreateTopic("again", 1, nil))
+	must(t, w.Write(record("k", "v")))
+	must(t, w.Barrier(1))
+	err := txns.Flush(testContext(t), 1)
+	if err == nil || err.Error() != "topic again: it was deleted and made again while it was written to" {
+		t.Errorf("error %v", err)
+	}
+	if got := readTopic(t, cl, "again", kgo.ReadUncommitted()); len(got) != 0 {
+		t.Errorf("%d records were written", len(got))
 	}
 }

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 // only node of a cluster is killed and comes back. What stands in the partition stays undecided, and is decided by the next
 // marker of the same producer, for whatever transaction that one is. Settle writes the marker that is missing.
 
-// ending is how the last transaction of a slot ended, as its coordinator told before the fencing.
+// ending is how the last transaction of a slot ended, as its coordinator told before the fencing. One that was open then is not
+// known: its owner may have committed it in between.
 type ending struct {
 	known    bool
 	producer int64
@@ -43,7 +45,7 @@ func (t *KafkaTransactions) describe(ctx context.Context, s *slot) (e ending, er
 			switch st.State {
 			case "PrepareCommit", "CompleteCommit":
 				e.known, e.commit = true, true
-			case "Ongoing", "PrepareAbort", "CompleteAbort", "PrepareEpochFence": // what goes on is aborted by the fencing
+			case "PrepareAbort", "CompleteAbort", "PrepareEpochFence":
 				e.known = true
 			}
 		}
@@ -59,6 +61,8 @@ type undecided struct {
 	partition int32
 	epoch     int16
 	start     int64
+	// coordinator is the epoch of the coordinator that wrote the producer's last marker there, -1 for none.
+	coordinator int32
 }
 
 // Settle ends what transactions of the job's own slots have left undecided on the partitions of the topics given and on the
@@ -79,35 +83,118 @@ func (t *KafkaTransactions) Settle(ctx context.Context, log *PointerLog, topics 
 	if len(left) == 0 && !group {
 		return nil
 	}
-	var commits, aborts [Slots][]undecided
+	// The checkpoint partition comes first: if the process dies on the way, its marker tells the next one what the others lack.
+	slices.SortStableFunc(left, func(a, b undecided) int {
+		return cmp.Compare(btoi(a.topic != t.config.CheckpointTopic), btoi(b.topic != t.config.CheckpointTopic))
+	})
+	var aborts [Slots][]undecided
 	for _, u := range left {
-		commit, err := t.outcome(ctx, log, u)
+		commit, err := t.outcome(ctx, log, u, group)
 		if err != nil {
 			return fmt.Errorf("topic %s partition %d: %w", u.topic, u.partition, err)
 		}
 		t.config.Logger.Warn("a transaction was ended without its marker: writing it", "transaction", t.slots[u.slot].name,
 			"topic", u.topic, "partition", u.partition, "offset", u.start, "commit", commit)
-		if commit {
-			commits[u.slot] = append(commits[u.slot], u)
-		} else {
+		if !commit {
 			aborts[u.slot] = append(aborts[u.slot], u)
+			continue
+		}
+		if err := t.writeCommit(ctx, u); err != nil {
+			return inTransaction(t.slots[u.slot].name, fmt.Errorf("topic %s partition %d: writing the marker that is missing: %w", u.topic, u.partition, err))
 		}
 	}
 	for i, s := range t.slots {
-		for _, end := range []struct {
-			commit bool
-			parts  []undecided
-		}{{true, commits[i]}, {false, aborts[i]}} {
-			withGroup := group && s.before.known && s.before.commit == end.commit
-			if len(end.parts) == 0 && !withGroup {
+		// If the process dies before the end of such a transaction, it is aborted. That is the end it is to have; and a group that is
+		// one checkpoint behind is set right by the next.
+		ends := []struct {
+			commit, group bool
+			parts         []undecided
+		}{{group: group && s.before.known && !s.before.commit, parts: aborts[i]}, {commit: true, group: group && s.before.known && s.before.commit}}
+		for _, end := range ends {
+			if len(end.parts) == 0 && !end.group {
 				continue
 			}
-			if err := t.endAgain(ctx, s, end.commit, end.parts, withGroup); err != nil {
+			if err := t.endAgain(ctx, s, end.commit, end.parts, end.group); err != nil {
 				return inTransaction(s.name, fmt.Errorf("writing the marker that is missing: %w", err))
 			}
 		}
 	}
 	return t.waitDecided(ctx, all)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// writeCommit writes the marker of a commit as a coordinator does. It is one write, so that no crash can turn it into an abort,
+// as it could turn a transaction that is only begun for its marker. It needs ClusterAction on the cluster.
+func (t *KafkaTransactions) writeCommit(ctx context.Context, u undecided) error {
+	s := t.slots[u.slot]
+	m := kmsg.NewWriteTxnMarkersRequestMarker()
+	// The slot's own epoch is newer than that of what was written, as a marker's has to be.
+	m.ProducerID, m.ProducerEpoch, m.Committed = s.producer, s.epoch, true
+	m.CoordinatorEpoch = max(u.coordinator, 0)
+	m.TransactionVersion = int8(t.version)
+	topic := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+	topic.Topic, topic.Partitions = u.topic, []int32{u.partition}
+	m.Topics = append(m.Topics, topic)
+	req := kmsg.NewPtrWriteTxnMarkersRequest()
+	req.Markers = append(req.Markers, m)
+	var backoff retryBackoff
+	for {
+		err := t.askMarker(ctx, req)
+		if err == nil || !kafka.IsRetriable(err) || !pause(ctx, backoff.next()) {
+			return err
+		}
+	}
+}
+
+func (t *KafkaTransactions) askMarker(ctx context.Context, req *kmsg.WriteTxnMarkersRequest) error {
+	resp, err := req.RequestWith(ctx, t.client)
+	if err != nil {
+		return err
+	}
+	answered := false
+	for _, m := range resp.Markers {
+		for _, topic := range m.Topics {
+			for _, p := range topic.Partitions {
+				answered = true
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if !answered {
+		return errors.New("the broker did not answer for the partition")
+	}
+	return nil
+}
+
+// Unsettled looks for transactions of earlier uses of the slots that have no marker: one whose marker is only on its way is
+// not there any more the next time.
+func (t *KafkaTransactions) Unsettled(ctx context.Context, topics []string) error {
+	if t.version < 2 {
+		return nil // an earlier use of a slot has the same epoch
+	}
+	left, err := t.undecided(ctx, append([]string{t.config.CheckpointTopic}, topics...))
+	if err != nil {
+		return nil
+	}
+	t.mu.Lock()
+	left = slices.DeleteFunc(left, func(u undecided) bool { return u.epoch >= t.slots[u.slot].epoch })
+	t.mu.Unlock()
+	before := t.unmarked
+	t.unmarked = left
+	for _, u := range left {
+		if slices.Contains(before, u) {
+			return fmt.Errorf("topic %s partition %d: a transaction of %s that began at offset %d was ended without its marker", u.topic, u.partition, t.slots[u.slot].name, u.start)
+		}
+	}
+	return nil
 }
 
 func (t *KafkaTransactions) waitDecided(ctx context.Context, topics []string) error {
@@ -156,6 +243,8 @@ func (t *KafkaTransactions) askProducers(ctx context.Context, req *kmsg.Describe
 	if err != nil {
 		return nil, err
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var left []undecided
 	for _, topic := range resp.Topics {
 		for _, p := range topic.Partitions {
@@ -170,7 +259,7 @@ func (t *KafkaTransactions) askProducers(ctx context.Context, req *kmsg.Describe
 			for _, a := range p.ActiveProducers {
 				i := slices.IndexFunc(t.slots[:], func(s *slot) bool { return s.producer == a.ProducerID })
 				if i >= 0 && a.CurrentTxnStartOffset >= 0 {
-					left = append(left, undecided{i, topic.Topic, p.Partition, int16(a.ProducerEpoch), a.CurrentTxnStartOffset})
+					left = append(left, undecided{i, topic.Topic, p.Partition, int16(a.ProducerEpoch), a.CurrentTxnStartOffset, a.CoordinatorEpoch})
 				}
 			}
 		}
@@ -196,11 +285,11 @@ func (t *KafkaTransactions) groupUndecided(ctx context.Context, log *PointerLog)
 	}
 }
 
-// outcome says whether a transaction was committed.
-func (t *KafkaTransactions) outcome(ctx context.Context, log *PointerLog, u undecided) (commit bool, err error) {
+// outcome says whether a transaction was committed; group is that the group's offsets do not tell.
+func (t *KafkaTransactions) outcome(ctx context.Context, log *PointerLog, u undecided, group bool) (commit bool, err error) {
 	s := t.slots[u.slot]
-	if b := s.before; b.known && b.producer == s.producer && (u.epoch == b.epoch || u.epoch == b.epoch-1) {
-		return b.commit, nil
+	if commit, known := s.before.tells(t.version, s.producer, u.epoch); known {
+		return commit, nil
 	}
 	if t.version < 2 { // an epoch is that of many transactions
 		return false, undecidedError(s, u)
@@ -208,15 +297,50 @@ func (t *KafkaTransactions) outcome(ctx context.Context, log *PointerLog, u unde
 	ctx, cancel := context.WithTimeout(ctx, t.config.RequestTimeout)
 	defer cancel()
 	found, err := log.ofProducer(ctx, s.producer, u.epoch)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case found.marked:
-		return found.commit, nil
-	case !found.pointer && found.complete:
-		return false, nil // the commit was never asked for: the pointer comes before it
 	}
-	return false, undecidedError(s, u)
+	at := int64(-1)
+	if found.pointer && !found.marked && !group {
+		if at, err = log.GroupCheckpoint(ctx); err != nil {
+			return false, err
+		}
+	}
+	commit, known := found.tells(at)
+	if !known {
+		return false, undecidedError(s, u)
+	}
+	return commit, nil
+}
+
+// tells says whether the transaction that left records of an epoch undecided was committed, as far as the coordinator has
+// told.
+func (e ending) tells(version int, producer int64, epoch int16) (commit, known bool) {
+	switch {
+	case !e.known || e.producer != producer:
+		return false, false
+	case version >= 2:
+		// Each transaction has an epoch, and its end takes the next.
+		return e.commit, epoch == e.epoch-1
+	}
+	// An epoch is that of all transactions of an attempt. If its last was committed, all before it were too.
+	return true, e.commit && epoch == e.epoch
+}
+
+// tells says the same, as far as the checkpoint partition and the group's offsets tell; group is the checkpoint that the group
+// is at, negative if that is not known.
+func (tr trace) tells(group int64) (commit, known bool) {
+	switch {
+	case tr.marked:
+		return tr.commit, true
+	case !tr.pointer:
+		return false, tr.complete // the commit was never asked for: the pointer comes before it
+	case group < 0:
+		return false, false
+	}
+	// The offsets are in every transaction whose commit was asked for, and IDs are dense. A group that is elsewhere has lost
+	// offsets, and tells nothing.
+	return group >= tr.checkpoint, group >= tr.checkpoint-1
 }
 
 func undecidedError(s *slot, u undecided) error {

@@ -43,6 +43,9 @@ type Transactions interface {
 	// Settle writes the markers that the brokers have left out at the end of earlier transactions of the slots, in the topics
 	// given and the checkpoint partition; once, after Fence.
 	Settle(ctx context.Context, log *PointerLog, topics []string) error
+	// Unsettled is an error if a transaction of an earlier use of a slot has no marker on some partition, and had none when it was
+	// last asked. What cannot be told is none.
+	Unsettled(ctx context.Context, topics []string) error
 	// Begin says which checkpoint the records written from now on belong to; once, before any writer is used.
 	Begin(checkpoint int64)
 	// Writer makes a writer to a topic; the topic must exist.

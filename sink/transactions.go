@@ -42,13 +42,15 @@ type KafkaTransactions struct {
 	brokers map[int32]*broker
 	// committed is the latest checkpoint that this attempt committed.
 	committed int64
-	toEncode  []*batch
-	encode    sync.Cond // there is something to encode
-	space     sync.Cond // there is room for more records
-	pace      pace
-	parked    []*partition
-	kick      chan struct{} // there is something parked
-	err       error
+	// unmarked are the transactions that had no marker at the last look (Unsettled), which has one caller at a time.
+	unmarked []undecided
+	toEncode []*batch
+	encode   sync.Cond // there is something to encode
+	space    sync.Cond // there is room for more records
+	pace     pace
+	parked   []*partition
+	kick     chan struct{} // there is something parked
+	err      error
 
 	// buffered is what waits for the brokers, full that this is as much as pace has room for: writers wait then.
 	buffered                          atomic.Int64

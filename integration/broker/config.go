@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"slices"
@@ -68,22 +69,36 @@ func (o *Options) EnsureDefaults() {
 // ports are the node's, chosen once: a restart uses the same.
 type ports struct{ plain, controller, sasl int }
 
-// choosePorts asks the kernel for the free ports of some nodes.
+// The ports are taken from below those that the kernel gives to outgoing connections (from 32768 on): a node that is down for
+// a while must find its own free when it comes back.
+const lowestPort, highestPort = 12_000, 32_000
+
+// choosePorts picks free ports for some nodes.
 func choosePorts(nodes int) ([]ports, error) {
 	chosen := make([]ports, nodes)
 	for i := range chosen {
 		p := &chosen[i]
 		for _, port := range []*int{&p.plain, &p.controller, &p.sasl} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			l, err := listenAnywhere()
 			if err != nil {
 				return nil, err
 			}
-			// Closed only at the end: the kernel could give the same port twice.
+			// Closed only at the end: the same port could be picked twice.
 			defer l.Close()
 			*port = l.Addr().(*net.TCPAddr).Port
 		}
 	}
 	return chosen, nil
+}
+
+func listenAnywhere() (l net.Listener, err error) {
+	for range 100 {
+		port := lowestPort + rand.IntN(highestPort-lowestPort)
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return l, nil
+		}
+	}
+	return nil, err
 }
 
 // properties renders the node's server.properties, sorted by name.

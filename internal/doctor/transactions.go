@@ -84,6 +84,8 @@ func (o *Leftovers) block(l *list, b txn.Block, own map[int64]bool, now time.Tim
 		}
 		abort := fmt.Sprintf("processor transactions abort JOB --topic %s --partition %d --start-offset %d", t.Topic, t.Partition.Partition, t.Start)
 		switch v := t.Verdict(); {
+		case v == txn.Unmarked:
+			l.add(severity, subject, "start the job that it is of: its recovery writes the marker", "%s was committed and has no marker here, since offset %d; %s", who, t.Start, effect)
 		case own[t.Producer] && v != txn.Hangs:
 			// Said with its ID.
 		case v == txn.Hangs:

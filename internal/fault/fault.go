@@ -58,6 +58,12 @@ var steps = []Step{
 	Cleaning, PointersTrimmed, BaseBegun, BaseWritten, BaseUploaded, SavepointBegun, SavepointWritten,
 }
 
+// RecoverySteps returns the steps that a start takes up to its first checkpoint, in order.
+func RecoverySteps() []Step {
+	first := []Step{PointerWritten, OffsetsWritten, CommitSent, Committed, Begun}
+	return slices.Concat(steps[:slices.Index(steps, Begun)], first)
+}
+
 // Steps returns every step there is.
 func Steps() []Step { return slices.Clone(steps) }
 

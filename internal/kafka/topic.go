@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -156,6 +157,42 @@ func (c *Cluster) WaitTopic(ctx context.Context, name string) (Topic, error) {
 			return Topic{}, last
 		}
 	}
+}
+
+// WaitEverywhere waits until every broker knows a topic that has just been made: the one that was asked first may be ahead of
+// the others, and the next question may go to any of them. Brokers that do not answer soon are left out.
+func (c *Cluster) WaitEverywhere(ctx context.Context, name string) error {
+	ctx, cancel := WithDeadline(ctx, callTimeout)
+	defer cancel()
+	req := kmsg.NewPtrMetadataRequest()
+	req.AllowAutoTopicCreation = false
+	rt := kmsg.NewMetadataRequestTopic()
+	rt.Topic = &name
+	req.Topics = []kmsg.MetadataRequestTopic{rt}
+	resp, err := req.RequestWith(ctx, c.cl)
+	if err != nil {
+		return fmt.Errorf("asking for topics: %w", err)
+	}
+	var wg sync.WaitGroup
+	for _, b := range resp.Brokers {
+		wg.Go(func() {
+			once, cancel := WithDeadline(ctx, callTimeout/3)
+			defer cancel()
+			var backoff Backoff
+			for {
+				r, err := c.cl.Broker(int(b.NodeID)).Request(once, req)
+				if err != nil {
+					return
+				}
+				topics := r.(*kmsg.MetadataResponse).Topics
+				if len(topics) == 1 && topics[0].ErrorCode == 0 || !backoff.Wait(once) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
 }
 
 // TopicSettings reads the settings of a topic.

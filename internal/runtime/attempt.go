@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
@@ -39,7 +40,9 @@ type attempt struct {
 	client *kgo.Client
 	log    *sink.PointerLog
 	tx     sink.Transactions
-	files  *checkpoint.Files
+	// outputLags is the cleaner's last look at what readers do not see.
+	outputLags atomic.Pointer[[]outputLag]
+	files      *checkpoint.Files
 	// savepointFiles are those of the savepoint that the attempt begins from.
 	savepointFiles *checkpoint.Files
 	savepoint      *checkpoint.Manifest

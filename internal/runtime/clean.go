@@ -110,6 +110,9 @@ func (a *attempt) clean(ctx context.Context) error {
 			if err := a.lookAround(ctx, time.Since(last)); err != nil {
 				return err
 			}
+			if err := a.lookAtOutput(ctx); err != nil {
+				return err
+			}
 			if below == deleted {
 				continue
 			}

@@ -48,6 +48,9 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		return a, err
 	}
 	cfg.Fault.At(fault.Connected)
+	if err := a.waitLeaders(ctx); err != nil {
+		return a, err
+	}
 	if err := a.tx.Fence(ctx); err != nil {
 		return a, err
 	}
@@ -90,6 +93,29 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	}
 	cfg.Fault.At(fault.Built)
 	return a, a.first(ctx, res)
+}
+
+// waitLeaders waits until everything that the job writes to has a leader. What the coordinators tell of earlier transactions
+// is lost by the fencing, and Settle needs it: a recovery that has to wait does so before. A topic that does not exist is
+// somebody else's to report.
+func (a *attempt) waitLeaders(ctx context.Context) error {
+	cluster := kafka.NewCluster(a.client)
+	topics, err := cluster.Topics(ctx, append(a.outputTopics(), a.log.Topic())...)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, topic := range topics {
+		if topic.HasLeaders() {
+			continue
+		}
+		if _, err := cluster.WaitTopic(ctx, topic.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // connect reaches the cluster and checks what can be checked there.

@@ -88,7 +88,7 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	}
 	for _, e := range old {
 		path := filepath.Join(attempts, e.Name())
-		if info, err := e.Info(); err != nil || a.now()-info.ModTime().UnixMilli() < time.Minute.Milliseconds() {
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Minute {
 			continue // another process may be about to lock it
 		}
 		if lock, err := pebble.LockDirectory(path, vfs.Default); err == nil {

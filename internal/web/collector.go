@@ -45,6 +45,7 @@ var (
 	descAge        = desc("weir_checkpoint_age_seconds", "Time since the last commit. A job that has nothing to do commits nothing.")
 	descRestarts   = desc("weir_restarts_total", "Attempts that ended and were followed by another.")
 	descTxnAge     = desc("weir_transaction_age_seconds", "How long the oldest open transaction has been open; 0 if none is.")
+	descOutputLag  = desc("weir_output_lag_records", "Records of a partition that the job writes which no read_committed reader sees yet, whoever keeps them from it, as of the last look.", "topic", "partition")
 	descTxnTimeout = desc("weir_transaction_timeout_seconds", "After how long the broker aborts a transaction.")
 )
 
@@ -117,6 +118,9 @@ func (c *collector) positions(now time.Time, gauge func(*prometheus.Desc, float6
 		if end >= 0 {
 			gauge(descLag, float64(max(0, end-offset)), source, topic, number)
 		}
+	})
+	c.job.EachOutput(func(topic string, partition int32, records int64) {
+		gauge(descOutputLag, float64(records), topic, strconv.Itoa(int(partition)))
 	})
 	c.job.EachDiscovery(func(source string, at int64) {
 		if at > 0 {

@@ -51,6 +51,9 @@ func (j *fakeJob) EachSplit(fn func(source, topic string, partition int32, offse
 	fn("views", "views-topic", 0, 90, 100)
 	fn("views", "views-topic", 1, 5, -1)
 }
+func (j *fakeJob) EachOutput(fn func(topic string, partition int32, records int64)) {
+	fn("counts", 0, 17)
+}
 func (j *fakeJob) OldestTransaction() int64                       { return time.Now().UnixMilli() - 1500 }
 func (j *fakeJob) EachDiscovery(fn func(source string, at int64)) { fn("views", 1_700_000_000_000) }
 

@@ -31,6 +31,8 @@ type Positions interface {
 	EachSplit(fn func(source, topic string, partition int32, offset, end int64))
 	// OldestTransaction is when the oldest open transaction with records began, in milliseconds since the Unix epoch; 0 if none.
 	OldestTransaction() int64
+	// EachOutput tells of every partition that is written how many records readers do not see, as of the last look.
+	EachOutput(fn func(topic string, partition int32, records int64))
 	// EachDiscovery tells when each source last looked for new partitions, in milliseconds since the Unix epoch.
 	EachDiscovery(fn func(source string, at int64))
 }

@@ -47,7 +47,10 @@ func (p *program) abortOwn(ctx context.Context, c *cli.Context, j *connected) er
 	}
 	var open []txn.State
 	for _, s := range own {
-		if s.Open() {
+		switch {
+		case s.Ending():
+			return fmt.Errorf("transaction %s: its outcome is decided (%s): see whether all of its partitions have a leader", s.ID, s.State)
+		case s.Open():
 			open = append(open, s)
 		}
 	}
@@ -139,6 +142,8 @@ func (p *program) abortOpen(ctx context.Context, c *cli.Context, j *connected) e
 	case verdict == txn.Ends && !c.Bool("force"):
 		return fmt.Errorf("transaction %s does not hang: its owner may be at work, and the broker aborts it %s after its begin; with --force its producer is fenced and the whole transaction aborted",
 			found.ID, time.Duration(found.State.Timeout)*time.Millisecond)
+	case verdict == txn.Unmarked && !c.Bool("force"):
+		return fmt.Errorf("transaction %s was committed, as its coordinator says: an abort here would undo a part of that; if it is a job's own, start the job, which writes the marker; with --force it is aborted on this partition", found.ID)
 	case verdict == txn.Unclear && !c.Bool("force"):
 		return errors.New("nobody tells whose it is: if it is not over but at work, a part of it may yet be committed elsewhere; with --force it is aborted on this partition")
 	}

@@ -60,6 +60,9 @@ const (
 	Ends Verdict = "open"
 	// Hangs: its coordinator knows the producer and has no such transaction. Nobody will end it.
 	Hangs Verdict = "hanging"
+	// Unmarked: its coordinator says that the producer's last transaction was committed, and there is no marker of that here. A
+	// coordinator that comes back while a partition has no leader leaves its marker out. An abort would undo the commit.
+	Unmarked Verdict = "committed, its marker is missing"
 	// Unclear: nobody tells whose it is, since it has expired or because we may not see it.
 	Unclear Verdict = "unclear"
 )
@@ -74,6 +77,8 @@ func (o *Open) Verdict() Verdict {
 	// while markers are written, never the newer one.
 	case s.Open() && s.Producer == o.Producer && s.Epoch >= o.Epoch && (len(s.Partitions) == 0 || slices.Contains(s.Partitions, o.Partition)):
 		return Ends
+	case s.State == "CompleteCommit" && s.Producer == o.Producer && (s.Epoch == o.Epoch || s.Epoch == o.Epoch+1):
+		return Unmarked
 	}
 	return Hangs
 }
