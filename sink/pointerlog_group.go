@@ -40,6 +40,14 @@ func (l *PointerLog) GroupCheckpoint(ctx context.Context) (int64, error) {
 	}
 }
 
+// MarkedCheckpoint returns the checkpoint that the metadata of a source's offset names; ok is false if somebody else committed
+// that offset.
+func MarkedCheckpoint(metadata string) (id int64, ok bool) {
+	digits, ours := strings.CutPrefix(metadata, groupMark)
+	id, err := strconv.ParseInt(digits, 10, 64)
+	return id, ours && err == nil
+}
+
 // sourceMarks is the latest checkpoint in the metadata of all of the group's offsets but that of the checkpoint partition.
 func (l *PointerLog) sourceMarks(ctx context.Context) (latest int64, err error) {
 	req := kmsg.NewPtrOffsetFetchRequest()
@@ -64,8 +72,7 @@ func (l *PointerLog) sourceMarks(ctx context.Context) (latest int64, err error) 
 				if p.Metadata == nil {
 					continue
 				}
-				digits, ours := strings.CutPrefix(*p.Metadata, groupMark)
-				if id, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
+				if id, ok := MarkedCheckpoint(*p.Metadata); ok {
 					latest = max(latest, id)
 				}
 			}

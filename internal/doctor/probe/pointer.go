@@ -56,15 +56,24 @@ func (e *examination) groupCheckpoint(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	o, ok := offsets.Lookup(e.home.own, 0)
-	if !ok || o.At < 0 {
-		return 0, nil
+	latest := int64(0)
+	for _, o := range offsets.Sorted() {
+		id, ok := sink.MarkedCheckpoint(o.Metadata)
+		switch {
+		case o.Err != nil:
+			return 0, o.Err
+		case o.At < 0:
+			continue
+		case o.Topic == e.home.own && o.Partition == 0:
+			if id, err = strconv.ParseInt(o.Metadata, 10, 64); err != nil {
+				return 0, err
+			}
+		case !ok:
+			continue // somebody else's
+		}
+		latest = max(latest, id)
 	}
-	if o.Err != nil {
-		return 0, o.Err
-	}
-	id, err := strconv.ParseInt(o.Metadata, 10, 64)
-	return id, err
+	return latest, nil
 }
 
 func (e *examination) readPointer(ctx context.Context, p *doctor.LastPointer) {
