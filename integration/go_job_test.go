@@ -25,5 +25,9 @@ func TestKilledGoJobLosesAndDoublesNothing(t *testing.T) {
 	rng := harness.Rand(t)
 	feed := j.cluster.StartFeed(t, j.in, harness.Numbers{Seed: rng.Uint64(), Keys: 200}, 4000)
 	killer := harness.Killer{Rand: rng, Kills: 10, Least: 200 * time.Millisecond, Most: time.Second}
-	j.finish(t, feed, killer.Run(t, program))
+	last := killer.Run(t, program)
+	sent := feed.Stop()
+	j.waitForOutput(t, sent, time.Minute)
+	j.stop(t, last)
+	j.checkInvariants(t, sent) // checkState would start the YAML job, whose steps have other names
 }
