@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/integration/harness"
 	"github.com/weirstream/weir/job/cli"
 )
@@ -71,11 +72,12 @@ func TestCountsStayExactWhileProcessesComeAndGo(t *testing.T) {
 	j.finish(t, feed, current)
 }
 
-// waitForMore waits until there are this many more results than now.
+// waitForMore waits until there are this many more results than now: longer than a process that was taken over waits for the
+// other one's first checkpoint (checkpoint.WatchFor).
 func (j *sumsJob) waitForMore(t *testing.T, records int64) {
 	t.Helper()
 	begin := j.cluster.End(t, j.out)
-	harness.Until(t, 30*time.Second, "more results of "+j.name, func() (bool, string) {
+	harness.Until(t, checkpoint.WatchFor+30*time.Second, "more results of "+j.name, func() (bool, string) {
 		return j.cluster.End(t, j.out) >= begin+records, "the output stands still"
 	})
 }

@@ -20,7 +20,7 @@ func killAgainAndAgain(t *testing.T, cluster *harness.Cluster, kills int) {
 	rng := harness.Rand(t)
 	feed := cluster.StartFeed(t, j.in, harness.Numbers{Seed: rng.Uint64(), Keys: 200}, 4000)
 
-	killer := harness.Killer{Rand: rng, Kills: kills, Least: 20 * time.Millisecond, Most: 1200 * time.Millisecond}
+	killer := harness.Killer{Rand: rng, Kills: kills, Least: 20 * time.Millisecond, Most: 2 * time.Second}
 	last := killer.Run(t, j.program(t))
 	sent := feed.Stop()
 
