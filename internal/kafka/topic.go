@@ -164,12 +164,15 @@ func (c *Cluster) WaitTopic(ctx context.Context, name string) (Topic, error) {
 func (c *Cluster) WaitEverywhere(ctx context.Context, name string) error {
 	ctx, cancel := WithDeadline(ctx, callTimeout)
 	defer cancel()
-	req := kmsg.NewPtrMetadataRequest()
-	req.AllowAutoTopicCreation = false
-	rt := kmsg.NewMetadataRequestTopic()
-	rt.Topic = &name
-	req.Topics = []kmsg.MetadataRequestTopic{rt}
-	resp, err := req.RequestWith(ctx, c.cl)
+	question := func() *kmsg.MetadataRequest { // one for each request: kgo writes a version into it
+		req := kmsg.NewPtrMetadataRequest()
+		req.AllowAutoTopicCreation = false
+		rt := kmsg.NewMetadataRequestTopic()
+		rt.Topic = &name
+		req.Topics = []kmsg.MetadataRequestTopic{rt}
+		return req
+	}
+	resp, err := question().RequestWith(ctx, c.cl)
 	if err != nil {
 		return fmt.Errorf("asking for topics: %w", err)
 	}
@@ -180,7 +183,7 @@ func (c *Cluster) WaitEverywhere(ctx context.Context, name string) error {
 			defer cancel()
 			var backoff Backoff
 			for {
-				r, err := c.cl.Broker(int(b.NodeID)).Request(once, req)
+				r, err := c.cl.Broker(int(b.NodeID)).Request(once, question())
 				if err != nil {
 					return
 				}
