@@ -152,17 +152,23 @@ func TestKilledAtEveryStepOfAStartFromASavepoint(t *testing.T) {
 	if pointers := j.cluster.Pointers(t, j.checkpointTopic()); pointers[len(pointers)-1].Base == nil {
 		t.Fatal("the job has made no base")
 	}
+	// What follows stays in deltas: the savepoints have both.
+	j.stop(t, p)
+	j.checkpoint = []string{"inline_threshold: 1KiB"}
+	p = j.start(t)
+	j.cluster.ProduceNumbers(t, j.in, numbers, 600, 650)
+	j.waitForOutput(t, 650, 20*time.Second)
 	for _, name := range []string{"one", "two"} { // in turn: a start from the one that the lineage began from does nothing
 		savepoints = append(savepoints, j.savepoint(t))
 		renamed := filepath.Join(j.dir, name)
 		move(t, savepoints[len(savepoints)-1], renamed)
 		savepoints[len(savepoints)-1] = renamed
 		if name == "one" {
-			j.cluster.ProduceNumbers(t, j.in, numbers, 600, 700)
+			j.cluster.ProduceNumbers(t, j.in, numbers, 650, 700)
 			j.waitForOutput(t, 700, 20*time.Second)
 		}
 	}
-	from := []int{600, 700}
+	from := []int{650, 700}
 	j.cluster.ProduceNumbers(t, j.in, numbers, 700, 1000)
 	j.waitForOutput(t, 1000, 20*time.Second)
 	j.stop(t, p)
