@@ -162,7 +162,11 @@ func (j *sumsJob) transactionPrefix() string { return "weir." + j.name + "." }
 func (j *sumsJob) file(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(j.dir, "sums.yaml")
-	if err := os.WriteFile(path, []byte(j.yaml()), 0o644); err != nil {
+	whole := path + ".new" // a process that starts at this moment reads one or the other
+	if err := os.WriteFile(whole, []byte(j.yaml()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
 		t.Fatal(err)
 	}
 	return path
