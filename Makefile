@@ -39,7 +39,6 @@ mutants:
 
 # What takes too long for every change: random jobs, the model's large bounds. About an hour.
 nightly:
-	WEIR_FULL_DISK=1 $(GO) test -count=1 -timeout 20m -run TestAnyFileOperationMayFail ./job
 	WEIR_METAMORPHIC_RUNS=2000 $(GO) test -count=1 -timeout 120m -v -run 'RandomJobs' ./job
 	WEIR_MODEL=nightly $(GO) test -count=1 -timeout 60m -v ./checkpoint/model
 

@@ -96,7 +96,8 @@ func TestOpenTransactionsShowInTheMetrics(t *testing.T) {
 	j.interval = 20 * time.Second
 	p := j.start(t)
 	other := leaveOpen(t, j.cluster, j.out)
-	j.cluster.ProduceNumbers(t, j.in, harness.Numbers{Seed: harness.Rand(t).Uint64(), Keys: 100}, 0, 1000)
+	const records = 40_000 // more than one batch of each partition: the first ones do not wait for the barrier
+	j.cluster.ProduceNumbers(t, j.in, harness.Numbers{Seed: harness.Rand(t).Uint64(), Keys: 100}, 0, records)
 	metric := func(name string, labels ...string) float64 {
 		_, page := harness.Get(j.address, "/metrics")
 		v, _ := harness.Metric(page, name, labels...)
@@ -110,13 +111,13 @@ func TestOpenTransactionsShowInTheMetrics(t *testing.T) {
 		t.Errorf("the timeout is %v s, want 90", limit)
 	}
 	other()
-	j.waitForOutput(t, 1000, time.Minute)
+	j.waitForOutput(t, records, time.Minute)
 	harness.Until(t, 30*time.Second, "no lag any more", func() (bool, string) {
 		lag := metric("weir_output_lag_records")
 		return lag == 0, fmt.Sprint("lag ", lag)
 	})
 	j.stop(t, p)
-	j.checkInvariants(t, 1000)
+	j.checkInvariants(t, records)
 }
 
 // leaveOpen writes a record in a transaction that is not the job's and leaves it open until it is aborted.

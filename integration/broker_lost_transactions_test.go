@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -52,28 +54,33 @@ func (j *sumsJob) endHanging(t *testing.T) int {
 		set.Add("__consumer_offsets", partition)
 	}
 	set.Add(j.checkpointTopic(), 0)
-	described, err := j.cluster.Admin.DescribeProducers(ctx, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	described.EachProducer(func(p kadm.DescribedProducer) {
-		if p.CurrentTxnStartOffset < 0 || known[p.ProducerID] {
-			return
-		}
-		var where kadm.TopicsSet
-		where.Add(p.Topic, p.Partition)
-		written, err := j.cluster.Admin.WriteTxnMarkers(ctx, kadm.TxnMarkers{
-			ProducerID: p.ProducerID, ProducerEpoch: p.ProducerEpoch, CoordinatorEpoch: p.CoordinatorEpoch, Topics: where,
-		})
+	harness.Until(t, time.Minute, "no partition has a transaction that hangs", func() (bool, string) {
+		described, err := j.cluster.Admin.DescribeProducers(ctx, set)
+		described.EachPartition(func(p kadm.DescribedProducersPartition) { err = errors.Join(err, p.Err) })
 		if err != nil {
-			t.Fatal(err)
+			return false, err.Error()
 		}
-		written.EachPartition(func(r kadm.TxnMarkersPartitionResponse) {
-			if r.Err != nil {
-				t.Errorf("ending the transaction of producer %d on %s partition %d: %v", p.ProducerID, r.Topic, r.Partition, r.Err)
+		found := 0
+		described.EachProducer(func(p kadm.DescribedProducer) {
+			if p.CurrentTxnStartOffset >= 0 && !known[p.ProducerID] {
+				found++
+				if err = j.endTransaction(ctx, p); err == nil {
+					ended++
+				}
 			}
-			ended++
 		})
+		return found == 0, fmt.Sprintf("%d are there, the last one: %v", found, err)
 	})
 	return ended
+}
+
+// endTransaction writes the marker that aborts a transaction on one partition.
+func (j *sumsJob) endTransaction(ctx context.Context, p kadm.DescribedProducer) error {
+	var where kadm.TopicsSet
+	where.Add(p.Topic, p.Partition)
+	written, err := j.cluster.Admin.WriteTxnMarkers(ctx, kadm.TxnMarkers{
+		ProducerID: p.ProducerID, ProducerEpoch: p.ProducerEpoch, CoordinatorEpoch: p.CoordinatorEpoch, Topics: where,
+	})
+	written.EachPartition(func(r kadm.TxnMarkersPartitionResponse) { err = errors.Join(err, r.Err) })
+	return err
 }
