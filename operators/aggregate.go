@@ -57,6 +57,9 @@ func (o *aggregate[In, Acc, Out]) Open(ctx *Context) (err error) {
 	return err
 }
 
+// Prefetch implements [Prefetcher].
+func (o *aggregate[In, Acc, Out]) Prefetch(ev *stream.Event[In]) { o.ctx.prefetch(ev.Key) }
+
 func (o *aggregate[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {
 	setKey(o.ctx, ev)
 	acc, ok, err := o.state.Get()

@@ -29,6 +29,9 @@ func (o *count[T]) Open(ctx *Context) (err error) {
 	return err
 }
 
+// Prefetch implements [Prefetcher].
+func (o *count[T]) Prefetch(ev *stream.Event[T]) { o.ctx.prefetch(ev.Key) }
+
 func (o *count[T]) Process(ev *stream.Event[T], emit stream.Emit[KeyCount]) error {
 	setKey(o.ctx, ev)
 	n, _, err := o.counts.Get()

@@ -27,6 +27,19 @@ func keyBytes(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
+// keyCopies copies keys that results hand on, many to an allocation, which lives as long as one of them.
+type keyCopies struct{ rest []byte }
+
+func (k *keyCopies) copy(key []byte) string {
+	if len(k.rest) < len(key) {
+		k.rest = make([]byte, max(len(key), 4096))
+	}
+	n := copy(k.rest, key)
+	kept := keyString(k.rest[:n:n])
+	k.rest = k.rest[n:]
+	return kept
+}
+
 // setKey makes the event's key the current one.
 func setKey[T any](ctx *Context, ev *stream.Event[T]) { ctx.SetKey(ev.Group, keyString(ev.Key)) }
 

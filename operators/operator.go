@@ -3,6 +3,8 @@ package operators
 import (
 	"log/slog"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/weirstream/weir/stream"
 )
 
@@ -21,6 +23,12 @@ type Operator[In, Out any] interface {
 // watermark of the checkpoint before anything else, so that what was late then is late now; nothing is due at that call.
 type WatermarkHandler[Out any] interface {
 	OnWatermark(watermark int64, emit stream.Emit[Out]) error
+}
+
+// Prefetcher is an operator that can bring what Process will need of an event into the processor's caches. The engine calls it
+// for some events and then Process for each of them: the waits for memory overlap. It changes nothing.
+type Prefetcher[In any] interface {
+	Prefetch(*stream.Event[In])
 }
 
 // ClockHandler is an operator with processing-time timers. NextClock returns when it wants to be called (milliseconds
@@ -77,17 +85,31 @@ type Context struct {
 	Side func(tag string) any
 
 	tables []Table
+	values []interface{ prefetch(hash uint32) }
 	key    currentKey
 }
 
 type currentKey struct {
 	group stream.KeyGroup
 	key   string
+	hash  uint32 // for indexes; the bits that do not choose the key group
 }
 
 // SetKey makes key the current one: states of this context answer for it until the next call. The string may share a
 // record's bytes; states copy it where they keep it.
-func (c *Context) SetKey(group stream.KeyGroup, key string) { c.key = currentKey{group, key} }
+func (c *Context) SetKey(group stream.KeyGroup, key string) {
+	c.key = currentKey{group, key, hashOf(key)}
+}
+
+func hashOf(key string) uint32 { return uint32(xxhash.Sum64String(key) >> 32) }
+
+// prefetch does what [Prefetcher] is for, for the value states.
+func (c *Context) prefetch(key []byte) {
+	hash := hashOf(keyString(key))
+	for _, v := range c.values {
+		v.prefetch(hash)
+	}
+}
 
 // Key is the current key.
 func (c *Context) Key() string { return c.key.key }

@@ -28,6 +28,9 @@ func (o *reduce[T]) Open(ctx *Context) (err error) {
 	return err
 }
 
+// Prefetch implements [Prefetcher].
+func (o *reduce[T]) Prefetch(ev *stream.Event[T]) { o.ctx.prefetch(ev.Key) }
+
 func (o *reduce[T]) Process(ev *stream.Event[T], emit stream.Emit[T]) error {
 	setKey(o.ctx, ev)
 	v, ok, err := o.state.Get()

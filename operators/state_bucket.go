@@ -14,22 +14,26 @@ type bucket struct {
 	flags  uint8
 	epoch  uint64 // of the last change of any entry, deletions included
 	live   int    // entries with a value
-	weight int64  // bytes of keys and namespaces in memory
+	weight int64  // bytes in memory beside the cells
 	cells  int
 }
 
 // newCell makes the cell of an entry that the bucket does not have. If the store has it all the same, then a delta has its
 // deletion.
-func newCell[V any](full string, nsLen int, b *bucket) *cell[V] {
-	return &cell[V]{full: full, nsLen: uint16(nsLen), group: b.group}
+func newCell[V any](name string, nsLen int, b *bucket) *cell[V] {
+	c := &cell[V]{group: b.group}
+	c.setName(name, nsLen)
+	return c
 }
 
 // loadCell makes the cell of an entry of the store and counts it, for a bucket that is being loaded.
-func loadCell[V any](full string, nsLen int, b *bucket, v V) *cell[V] {
+func loadCell[V any](name string, nsLen int, b *bucket, v V) *cell[V] {
+	c := newCell[V](name, nsLen, b)
+	c.st, c.v[0] = [2]uint8{stLive, stLive}, v
 	b.live++
 	b.cells++
-	b.weight += int64(len(full))
-	return &cell[V]{full: full, nsLen: uint16(nsLen), group: b.group, st: [2]uint8{stLive, stLive}, v: [2]V{0: v}}
+	b.weight += c.outside()
+	return c
 }
 
 // buckets is a table with a bucket for each key; B embeds bucket by the way of base. A key enters as a whole when it is
@@ -106,11 +110,11 @@ func (t *buckets[V, B]) change(b *B) *bucket {
 }
 
 // grow counts a cell that was added, or with n = -1 one that was forgotten.
-func (t *buckets[V, B]) grow(base *bucket, n int, bytes int) {
+func (t *buckets[V, B]) grow(base *bucket, n int, bytes int64) {
 	base.cells += n
 	t.cells += n
-	base.weight += int64(n * bytes)
-	t.kept += int64(n * bytes)
+	base.weight += int64(n) * bytes
+	t.kept += int64(n) * bytes
 }
 
 // emptied queues a bucket that has nothing left; it goes once the store has all its deletions.

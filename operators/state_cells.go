@@ -2,35 +2,58 @@ package operators
 
 import (
 	"fmt"
-	"strings"
+	"math/bits"
 
 	"github.com/weirstream/weir/stream"
 )
 
 // cells is a table with one value for each key and namespace, looked up by the two written one after the other (the
-// namespace has a fixed length). A key that is not in the map is as the store says: an entry leaves the map only when
-// the store has all its changes.
+// namespace has a fixed length). A key that is not in the index is as the store says: an entry leaves the index only when
+// the store has all its changes, or when there is nothing to have.
 type cells[V any] struct {
 	journal[V]
-	m   map[string]*cell[V]
-	cur *cell[V] // the last one used
+	index index[V]
+	cur   *cell[V] // the last one used
 	// miss is the last name that the store did not have: a Put that follows need not ask again.
 	miss   []byte
 	missed bool
-	// closed tables hold every entry in memory: the store is never asked.
+	// closed tables hold every entry in memory: the store is never asked, and others may keep pointers to their cells.
 	closed bool
+	// evicting, if set, is told of a cell with a value that is about to leave.
+	evicting func(*cell[V])
+	// hand is where the next eviction begins (CLOCK).
+	hand    uint32
+	fetched uint32 // keeps what prefetch reads from being optimized away
+	// spare are cells that nobody refers to.
+	spare []*cell[V]
 
-	dead, unborn sweep[V]
+	dead, closing sweep[V]
 }
 
-func (t *cells[V]) init() { t.m = make(map[string]*cell[V]) }
+// entryName is the name of an entry: its key and its namespace of nsLen bytes. The text is borrowed.
+type entryName struct {
+	text  string
+	nsLen int
+	hash  uint32
+	group stream.KeyGroup
+}
+
+// mixed takes a number into a hash.
+func mixed(hash uint32, n int64) uint32 {
+	// The multiplier is that of Fibonacci hashing (Knuth, volume 3, 6.4); both halves of the product are used.
+	hi, lo := bits.Mul64(uint64(n)^uint64(hash)<<32^uint64(hash), 0x9e3779b97f4a7c15)
+	x := hi ^ lo
+	return uint32(x ^ x>>32)
+}
+
+func (t *cells[V]) init() { t.index.init() }
 
 // find returns the cell of a name, nil if there is no entry. The cell may be a deleted one.
-func (t *cells[V]) find(full string, nsLen int, group stream.KeyGroup) (*cell[V], error) {
-	if c := t.cur; c != nil && c.full == full {
+func (t *cells[V]) find(name entryName) (*cell[V], error) {
+	if c := t.cur; c != nil && c.hash == name.hash && c.name() == name.text {
 		return c, nil
 	}
-	if c := t.m[full]; c != nil {
+	if c := t.index.find(name.hash, name.text); c != nil {
 		c.flags |= flagHot
 		t.cur = c
 		return c, nil
@@ -38,68 +61,85 @@ func (t *cells[V]) find(full string, nsLen int, group stream.KeyGroup) (*cell[V]
 	if t.closed || t.store.Empty(t.id) {
 		return nil, nil
 	}
-	if t.missed && string(t.miss) == full {
+	if t.missed && string(t.miss) == name.text {
 		return nil, nil
 	}
-	key, space := full[:len(full)-nsLen], full[len(full)-nsLen:]
-	b, ok, err := t.store.Get(group, t.id, key, []byte(space))
+	key, space := name.text[:len(name.text)-name.nsLen], name.text[len(name.text)-name.nsLen:]
+	b, ok, err := t.store.Get(name.group, t.id, key, []byte(space))
 	if err != nil {
 		return nil, fmt.Errorf("state %q: key %q: %w", t.desc.Name, key, err)
 	}
 	if !ok {
-		t.miss, t.missed = append(t.miss[:0], full...), true
+		t.miss, t.missed = append(t.miss[:0], name.text...), true
 		return nil, nil
 	}
 	v, err := t.codec.Decode(b)
 	if err != nil {
 		return nil, fmt.Errorf("state %q: key %q: decoding: %w", t.desc.Name, key, err)
 	}
-	c := t.insert(full, nsLen, group, stLive)
+	c := t.insert(name, stLive)
+	c.flags |= flagLoaded
 	c.v[0] = v
 	t.live++
 	return c, nil
 }
 
 // insert adds a clean cell in the given state.
-func (t *cells[V]) insert(full string, nsLen int, group stream.KeyGroup, st uint8) *cell[V] {
-	c := &cell[V]{full: strings.Clone(full), nsLen: uint16(nsLen), group: group, st: [2]uint8{st, st}, flags: flagHot}
-	t.m[c.full] = c
-	t.kept += int64(len(c.full))
+func (t *cells[V]) insert(name entryName, st uint8) *cell[V] {
+	var c *cell[V]
+	if n := len(t.spare) - 1; n >= 0 {
+		c, t.spare[n] = t.spare[n], nil
+		t.spare = t.spare[:n]
+	} else {
+		c = new(cell[V])
+	}
+	c.setName(name.text, name.nsLen)
+	c.hash, c.group, c.st, c.flags = name.hash, name.group, [2]uint8{st, st}, flagHot
+	t.index.add(c)
+	t.kept += c.outside()
 	t.cur, t.missed = c, false
 	return c
 }
 
-func (t *cells[V]) get(full string, nsLen int, group stream.KeyGroup) (v V, ok bool, err error) {
-	c, err := t.find(full, nsLen, group)
+// prefetch reads what find will read.
+func (t *cells[V]) prefetch(hash uint32) { t.fetched += t.index.prefetch(hash) }
+
+func (t *cells[V]) get(name entryName) (v V, ok bool, err error) {
+	c, err := t.find(name)
 	if c == nil || c.state() != stLive {
 		return v, false, err
 	}
 	return c.v[c.epoch&1], true, nil
 }
 
-func (t *cells[V]) set(full string, nsLen int, group stream.KeyGroup, v V) *cell[V] {
+func (t *cells[V]) set(name entryName, v V) *cell[V] {
 	c := t.cur
-	if c == nil || c.full != full {
-		if c = t.m[full]; c == nil {
+	if c == nil || c.hash != name.hash || c.name() != name.text {
+		if c = t.index.find(name.hash, name.text); c == nil {
 			st := stUnknown
-			if t.closed || t.missed && string(t.miss) == full || t.store.Empty(t.id) {
+			if t.closed || t.missed && string(t.miss) == name.text || t.store.Empty(t.id) {
 				st = stAbsent
 			}
 			t.sweep()
-			c = t.insert(full, nsLen, group, st)
+			c = t.insert(name, st)
 		}
 		c.flags |= flagHot
 		t.cur = c
 	}
-	n := t.put(c, v)
+	return t.placed(c, t.put(c, v))
+}
+
+// placed puts n, what a change of c returned, in the place of c.
+func (t *cells[V]) placed(c, n *cell[V]) *cell[V] {
 	if n != c {
-		t.m[n.full], t.cur = n, n
+		t.index.replace(c, n)
+		t.cur = n
 	}
 	return n
 }
 
-func (t *cells[V]) remove(full string, nsLen int, group stream.KeyGroup) error {
-	c, err := t.find(full, nsLen, group)
+func (t *cells[V]) remove(name entryName) error {
+	c, err := t.find(name)
 	if c == nil || c.state() != stLive {
 		return err
 	}
@@ -107,36 +147,40 @@ func (t *cells[V]) remove(full string, nsLen int, group stream.KeyGroup) error {
 	return nil
 }
 
-// bury deletes the value of a live cell and queues the cell to leave the map when nobody needs it any more.
+// bury deletes the value of a live cell. One that came in this epoch is forgotten with all that it was, another is queued to
+// leave when nobody needs it any more.
 func (t *cells[V]) bury(c *cell[V]) {
 	t.sweep()
-	n := t.kill(c)
-	if n != c {
-		t.m[n.full], t.cur = n, n
+	if c.epoch == t.epoch && c.flags&flagBorn != 0 && !t.closed {
+		t.undo(c)
+		t.live--
+		t.index.remove(c)
+		t.forget(c)
+		return
 	}
+	n := t.placed(c, t.kill(c))
 	if n.flags&flagQueued == 0 {
 		n.flags |= flagQueued
-		if n.state() == stAbsent || t.closed {
-			t.unborn.add(n)
+		if t.closed {
+			t.closing.add(n)
 		} else {
 			t.dead.add(n)
 		}
 	}
 }
 
-// sweep drops a few deleted cells: the ones without a trace once their epoch is over, the others once the store has
+// sweep drops a few deleted cells: those of a closed table once their epoch is over, the others once the store has
 // their deletion. Its cost is bounded, so that it can be called for every change.
 func (t *cells[V]) sweep() {
-	for range min(4, t.unborn.todo) {
-		c := t.unborn.next()
-		switch st := c.state(); {
-		case st == stLive || c.flags&flagGone != 0:
+	for range min(4, t.closing.todo) {
+		c := t.closing.next()
+		switch {
+		case c.state() == stLive || c.flags&flagGone != 0:
 			c.flags &^= flagQueued
 		case c.epoch == t.epoch:
-			t.unborn.add(c)
-		case st == stDead && !t.closed:
-			t.dead.add(c)
+			t.closing.add(c)
 		default:
+			t.index.remove(c)
 			t.forget(c)
 		}
 	}
@@ -148,24 +192,38 @@ func (t *cells[V]) sweep() {
 		case c.epoch > t.applied:
 			t.dead.add(c)
 		default:
+			c.flags &^= flagQueued
+			t.index.remove(c)
 			t.forget(c)
 		}
 	}
 }
 
+// forget ends a cell that has left the index: it is used again if nobody refers to it. No checkpoint does, since its last
+// change is in the store or was undone.
 func (t *cells[V]) forget(c *cell[V]) {
-	delete(t.m, c.full)
-	t.kept -= int64(len(c.full))
+	t.kept -= c.outside()
 	if t.cur == c {
 		t.cur = nil
 	}
+	if t.closed || c.flags&flagQueued != 0 {
+		c.flags |= flagGone
+		return
+	}
+	*c = cell[V]{}
+	if len(t.spare) < maxSpare {
+		t.spare = append(t.spare, c)
+	}
 }
+
+// maxSpare is how many cells are kept for use.
+const maxSpare = 1 << 16
 
 // Freeze implements [Table].
 func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 	f := t.journal.Freeze(checkpoint)
 	if f != nil {
-		t.unborn.todo = t.unborn.len()
+		t.closing.todo = t.closing.len()
 	}
 	if t.advance() {
 		t.dead.todo = t.dead.len()
@@ -174,32 +232,41 @@ func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 }
 
 // Bytes implements [Table].
-func (t *cells[V]) Bytes() int64 { return t.kept + int64(len(t.m))*t.cellBytes() }
+func (t *cells[V]) Bytes() int64 {
+	return t.kept + t.index.bytes() + int64(t.index.n)*t.cellBytes()
+}
 
-// Evict implements [Table]. The order of a Go map is random, and so is where it starts: it does for the hand of the CLOCK.
+// Evict implements [Table].
 func (t *cells[V]) Evict(bytes int64) {
 	if t.closed || t.Bytes() <= bytes {
 		return
 	}
 	t.advance()
 	t.missed = false
+	over := t.Bytes() - bytes
 	for range 2 {
-		for _, c := range t.m {
-			if c.epoch > t.applied {
-				continue
-			}
-			if c.flags&flagHot != 0 {
+		if over <= 0 {
+			return
+		}
+		t.hand = t.index.walk(t.hand, func(c *cell[V]) (leave, more bool) {
+			switch {
+			case c.epoch > t.applied:
+				return false, true
+			case c.flags&flagHot != 0:
 				c.flags &^= flagHot
-				continue
+				return false, true
 			}
 			if c.state() == stLive {
 				t.live--
+				if t.evicting != nil {
+					t.evicting(c)
+				}
 			}
-			c.flags |= flagGone
-			if t.forget(c); t.Bytes() <= bytes {
-				return
-			}
-		}
+			c.st = [2]uint8{stAbsent, stAbsent}
+			over -= t.cellBytes() + c.outside()
+			t.forget(c)
+			return true, over > 0
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -24,6 +25,7 @@ const (
 	flagQueued                   // stands in a sweep queue
 	flagTimer                    // stands in a timer bucket
 	flagGone                     // another cell has taken its place
+	flagLoaded                   // came from the store
 )
 
 // cell is one entry of a live map. Its values have two slots, and the parity of the epoch of a change selects the one
@@ -31,18 +33,53 @@ const (
 // allocated for a change. A slot is written again only when the epoch that it held has been encoded (journal.touch). A
 // slot keeps its old value until then, and so what that points to.
 type cell[V any] struct {
-	full  string // the key followed by the namespace; never changes
-	epoch uint64 // of the last change; 0 if loaded and not changed since
 	v     [2]V
+	epoch uint64 // of the last change; 0 if loaded and not changed since
+	// The name, the key followed by the namespace, stands in short if it fits, else at long. It does not change while the cell
+	// is in use.
+	long  *byte
+	short [inlineName]byte
+	size  uint32
+	hash  uint32 // of the name, for an index
+	at    uint32 // its place in journal.dirty, if epoch is the current one
 	nsLen uint16
 	group stream.KeyGroup
 	st    [2]uint8
 	flags uint8 // the subtask's only
 }
 
+// inlineName is how long a name may be that needs no allocation of its own, and no cache miss to compare.
+const inlineName = 16
+
+// setName copies the name.
+func (c *cell[V]) setName(name string, nsLen int) {
+	c.size, c.nsLen = uint32(len(name)), uint16(nsLen)
+	if len(name) <= inlineName {
+		copy(c.short[:], name)
+		return
+	}
+	c.long = unsafe.StringData(strings.Clone(name))
+}
+
+// name shares the cell's bytes.
+func (c *cell[V]) name() string {
+	if c.size <= inlineName {
+		return unsafe.String(&c.short[0], int(c.size))
+	}
+	return unsafe.String(c.long, int(c.size))
+}
+
+// outside is how many bytes the name takes beside the cell.
+func (c *cell[V]) outside() int64 {
+	if c.size <= inlineName {
+		return 0
+	}
+	return int64(c.size)
+}
+
 func (c *cell[V]) state() uint8  { return c.st[c.epoch&1] }
-func (c *cell[V]) key() string   { return c.full[:len(c.full)-int(c.nsLen)] }
-func (c *cell[V]) space() string { return c.full[len(c.full)-int(c.nsLen):] }
+func (c *cell[V]) key() string   { return c.name()[:c.size-uint32(c.nsLen)] }
+func (c *cell[V]) space() string { return c.name()[c.size-uint32(c.nsLen):] }
 
 // journal is the part that all live tables share: which entries have changed since the last Freeze, and which of them
 // the store has by now. An epoch is the time between two Freezes that had something to take.
@@ -53,15 +90,16 @@ type journal[V any] struct {
 	desc  StateDesc
 	codec Codec[V]
 
-	epoch   uint64 // the current one, from 2
-	safe    uint64 // every epoch up to this one is encoded
-	applied uint64 // the store holds every change up to this epoch
-	dirty   []*cell[V]
+	epoch   uint64       // the current one, from 2
+	safe    uint64       // every epoch up to this one is encoded
+	applied uint64       // the store holds every change up to this epoch
+	dirty   []*cell[V]   // nil where a change was undone
+	holes   int          // in dirty
 	pending []*frozen[V] // frozen and, as far as is known, not encoded; oldest first
 	marks   []mark       // frozen and, as far as is known, not in the store; oldest first
 
 	live    int          // cells with a value
-	kept    int64        // bytes of keys and namespaces in memory
+	kept    int64        // bytes in memory beside the cells: long names, and what tables add
 	average atomic.Int64 // size of an encoded value, as of the last Encode
 }
 
@@ -105,16 +143,37 @@ func (j *journal[V]) touch(c *cell[V]) *cell[V] {
 	st := c.state()
 	if j.inUse(c) {
 		c.flags |= flagGone
-		c = &cell[V]{full: c.full, nsLen: c.nsLen, group: c.group, flags: flagHot}
+		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, flags: flagHot}
 	}
 	c.flags &^= flagBorn
 	if st == stAbsent {
 		c.flags |= flagBorn
 	}
-	c.epoch = j.epoch
+	c.epoch, c.at = j.epoch, uint32(len(j.dirty))
 	j.dirty = append(j.dirty, c)
 	return c
 }
+
+// undo forgets that a cell has changed in this epoch. It leaves a hole: to move another cell there would cost a cache miss.
+func (j *journal[V]) undo(c *cell[V]) {
+	j.dirty[c.at] = nil
+	j.holes++
+	if j.holes < manyHoles || 2*j.holes < len(j.dirty) {
+		return
+	}
+	kept := j.dirty[:0]
+	for _, c := range j.dirty {
+		if c != nil {
+			c.at = uint32(len(kept))
+			kept = append(kept, c)
+		}
+	}
+	clear(j.dirty[len(kept):])
+	j.dirty, j.holes = kept, 0
+}
+
+// manyHoles is from when on it is worth the while to close them.
+const manyHoles = 1 << 16
 
 // inUse reports that an Encode may still read the slot of c that this epoch writes to.
 func (j *journal[V]) inUse(c *cell[V]) bool {
@@ -156,11 +215,12 @@ func (j *journal[V]) kill(c *cell[V]) *cell[V] {
 
 // Freeze implements [Table].
 func (j *journal[V]) Freeze(checkpoint int64) Frozen {
-	if len(j.dirty) == 0 {
+	if len(j.dirty) == j.holes {
+		j.dirty, j.holes = j.dirty[:0], 0
 		return nil
 	}
-	f := &frozen[V]{state: j.id, name: j.desc.Name, codec: j.codec, epoch: j.epoch, cells: j.dirty, n: len(j.dirty), average: &j.average}
-	j.dirty = j.refresh()
+	f := &frozen[V]{state: j.id, name: j.desc.Name, codec: j.codec, epoch: j.epoch, cells: j.dirty, n: len(j.dirty) - j.holes, average: &j.average}
+	j.dirty, j.holes = j.refresh(), 0
 	j.pending = append(j.pending, f)
 	j.marks = append(j.marks, mark{j.epoch, checkpoint})
 	j.epoch++
@@ -193,9 +253,9 @@ func (j *journal[V]) advance() bool {
 	return n > 0
 }
 
-// cellBytes estimates what a cell costs besides its key: itself, its place in a map, and its value.
+// cellBytes estimates what a cell costs besides its name: itself, a reference, and what its value points to.
 func (j *journal[V]) cellBytes() int64 {
-	return int64(unsafe.Sizeof(cell[V]{})) + 40 + j.average.Load()
+	return int64(unsafe.Sizeof(cell[V]{})) + 8 + j.average.Load()
 }
 
 // frozen is the changes of one epoch.
@@ -225,6 +285,9 @@ func (f *frozen[V]) Encode(w ChangeWriter) error {
 	var err error
 	i, puts, size := f.epoch&1, int64(0), int64(0)
 	for _, c := range f.cells {
+		if c == nil {
+			continue
+		}
 		switch c.st[i] {
 		case stLive:
 			if buf, err = f.codec.Append(buf[:0], c.v[i]); err != nil {

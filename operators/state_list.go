@@ -45,7 +45,7 @@ func (t *List[V]) loadElem(b *listBucket[V], space, value []byte) error {
 
 func (t *List[V]) trimElems(b *listBucket[V]) {
 	for _, c := range b.elems[b.live:] {
-		t.grow(&b.bucket, -1, len(c.full))
+		t.grow(&b.bucket, -1, c.outside())
 	}
 	clear(b.elems[b.live:])
 	b.elems = b.elems[:b.live]
@@ -66,9 +66,9 @@ func (t *List[V]) Add(v V) error {
 func (t *List[V]) write(b *listBucket[V], i int, v V) {
 	if i == len(b.elems) {
 		t.name = binary.BigEndian.AppendUint64(append(t.name[:0], b.key...), uint64(i))
-		c := newCell[V](string(t.name), 8, &b.bucket)
+		c := newCell[V](borrow(t.name), 8, &b.bucket)
 		b.elems = append(b.elems, c)
-		t.grow(&b.bucket, 1, len(c.full))
+		t.grow(&b.bucket, 1, c.outside())
 	}
 	if i == b.live {
 		b.live++

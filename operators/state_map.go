@@ -57,7 +57,7 @@ func (t *MapState[MK, V]) trimEntries(b *mapBucket[MK, V]) {
 	for _, mk := range b.dead {
 		if c := b.entries[mk]; c != nil && c.state() != stLive {
 			delete(b.entries, mk)
-			t.grow(&b.bucket, -1, len(c.full))
+			t.grow(&b.bucket, -1, c.outside())
 		}
 	}
 	clear(b.dead)
@@ -90,7 +90,7 @@ func (t *MapState[MK, V]) Put(mk MK, v V) error {
 			return err
 		}
 		b.entries[mk] = c
-		t.grow(base, 1, len(c.full))
+		t.grow(base, 1, c.outside())
 	}
 	if c.state() != stLive {
 		b.live++
@@ -114,7 +114,7 @@ func (t *MapState[MK, V]) add(b *mapBucket[MK, V], mk MK) (c *cell[V], err error
 	if n > math.MaxUint16 {
 		return nil, fmt.Errorf("state %q: key %q: a map key of %d bytes (at most %d)", t.desc.Name, b.key, n, math.MaxUint16)
 	}
-	return newCell[V](string(t.name), n, &b.bucket), nil
+	return newCell[V](borrow(t.name), n, &b.bucket), nil
 }
 
 // Delete removes an entry of the current key's map. The error is the store's.

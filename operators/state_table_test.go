@@ -142,10 +142,10 @@ func TestDeletedEntriesLeaveTheMap(t *testing.T) {
 		checkpointOf(t, store, window, i+1, true)
 		checkpointOf(t, store, timers, i+1, i%5 == 0)
 	}
-	if n := len(window.m); n > 50 || window.Entries() != 10 {
+	if n := window.index.n; n > 50 || window.Entries() != 10 {
 		t.Errorf("the map has %d cells for %d entries", n, window.Entries())
 	}
-	if n := len(timers.m); n > 50 || timers.Entries() != 10 {
+	if n := timers.index.n; n > 50 || timers.Entries() != 10 {
 		t.Errorf("the map has %d cells for %d timers", n, timers.Entries())
 	}
 	if n := len(timers.q.buckets); n > 200 {
@@ -177,8 +177,8 @@ func TestAnEvictedTableReadsTheStore(t *testing.T) {
 	must0(t, list.Add("r"))
 	value.Evict(0)
 	list.Evict(0)
-	if value.Entries() != 0 || value.Bytes() != 0 || list.Entries() != 3 {
-		t.Errorf("%d values (%d bytes) and %d elements are left, want 0 (0) and 3", value.Entries(), value.Bytes(), list.Entries())
+	if value.Entries() != 0 || value.Bytes() > 256 || list.Entries() != 3 {
+		t.Errorf("%d values (%d bytes) and %d elements are left, want 0 (an empty index) and 3", value.Entries(), value.Bytes(), list.Entries())
 	}
 	if v, ok, err := value.Get(); v != "x" || !ok || err != nil {
 		t.Errorf("read %q, %t, %v", v, ok, err)

@@ -11,7 +11,7 @@ import (
 type Timers struct {
 	cells[struct{}]
 	q    timerQueue
-	name []byte // the key, the time and the namespace being looked up
+	text []byte // the key, the time and the namespace being looked up
 }
 
 // timerSpace is the length of a timer's namespace: the time and the caller's number.
@@ -30,10 +30,11 @@ func NewTimers(ctx *Context, name string) (*Timers, error) {
 		if len(space) != timerSpace {
 			return fmt.Errorf("a timer of key %q has a namespace of %d bytes instead of %d", key, len(space), timerSpace)
 		}
-		t.name = append(append(t.name[:0], key...), space...)
-		c := t.insert(borrow(t.name), timerSpace, group, stLive)
+		ctx.SetKey(group, key)
+		ts := intOf(space)
+		c := t.insert(t.name(ts, intOf(space[8:])), stLive)
 		t.live++
-		t.q.push(intOf(space), c)
+		t.q.push(ts, c)
 		return nil
 	})
 	if err != nil {
@@ -42,20 +43,21 @@ func NewTimers(ctx *Context, name string) (*Timers, error) {
 	return t, nil
 }
 
-func (t *Timers) full(ts, ns int64) string {
-	t.name = appendInt(appendInt(append(t.name[:0], t.ctx.key.key...), ts), ns)
-	return borrow(t.name)
+func (t *Timers) name(ts, ns int64) entryName {
+	k := &t.ctx.key
+	t.text = appendInt(appendInt(append(t.text[:0], k.key...), ts), ns)
+	return entryName{borrow(t.text), timerSpace, mixed(mixed(k.hash, ts), ns), k.group}
 }
 
 // Add sets a timer of the current key; ns tells apart those of one time. A timer that is set already stays as it is.
 func (t *Timers) Add(ts, ns int64) error {
-	full := t.full(ts, ns)
-	c := t.m[full]
+	name := t.name(ts, ns)
+	c := t.index.find(name.hash, name.text)
 	if c != nil && c.state() == stLive {
 		return nil
 	}
 	old := c
-	c = t.set(full, timerSpace, t.ctx.key.group, struct{}{})
+	c = t.set(name, struct{}{})
 	if old == c && c.flags&flagTimer != 0 {
 		t.q.revive(ts)
 	} else {
@@ -66,7 +68,8 @@ func (t *Timers) Add(ts, ns int64) error {
 
 // Delete takes a timer of the current key away, if it is set.
 func (t *Timers) Delete(ts, ns int64) error {
-	c := t.m[t.full(ts, ns)]
+	name := t.name(ts, ns)
+	c := t.index.find(name.hash, name.text)
 	if c == nil || c.state() != stLive {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (t *Timers) Pop(upTo int64) (group stream.KeyGroup, key string, ts, ns int6
 	c := t.q.pop()
 	t.bury(c)
 	var b [8]byte
-	copy(b[:], c.full[len(c.full)-8:])
+	copy(b[:], c.space()[8:])
 	return c.group, c.key(), ts, intOf(b[:]), true
 }
 

@@ -11,19 +11,25 @@ func NewValue[V any](ctx *Context, name string, codec Codec[V]) (*Value[V], erro
 	}
 	t := new(Value[V])
 	t.init()
+	ctx.values = append(ctx.values, t)
 	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "value", Type: codec.Type(), Version: codec.Version()}, codec)
 }
 
 // Get returns the current key's value; ok is false if it has none. The error is the store's.
 func (t *Value[V]) Get() (v V, ok bool, err error) {
-	return t.get(t.ctx.key.key, 0, t.ctx.key.group)
+	return t.get(t.name())
 }
 
 // Put sets the current key's value.
 func (t *Value[V]) Put(v V) error {
-	t.set(t.ctx.key.key, 0, t.ctx.key.group, v)
+	t.set(t.name(), v)
 	return nil
 }
 
 // Delete removes the current key's value. The error is the store's.
-func (t *Value[V]) Delete() error { return t.remove(t.ctx.key.key, 0, t.ctx.key.group) }
+func (t *Value[V]) Delete() error { return t.remove(t.name()) }
+
+func (t *Value[V]) name() entryName {
+	k := &t.ctx.key
+	return entryName{k.key, 0, k.hash, k.group}
+}

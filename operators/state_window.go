@@ -9,7 +9,7 @@ import (
 // points to must not be changed in place.
 type Window[V any] struct {
 	cells[V]
-	name []byte // the key and the namespace being looked up
+	text []byte // the key and the namespace being looked up
 }
 
 // NewWindow declares a window state of the operator. A nil codec is CBOR.
@@ -22,25 +22,26 @@ func NewWindow[V any](ctx *Context, name string, codec Codec[V]) (*Window[V], er
 	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "window", Type: codec.Type(), Version: codec.Version()}, codec)
 }
 
-// full writes the current key and the namespace one after the other; the string is valid until the next call.
-func (t *Window[V]) full(ns int64) string {
-	t.name = appendInt(append(t.name[:0], t.ctx.key.key...), ns)
-	return borrow(t.name)
+// name writes the current key and the namespace one after the other; it is valid until the next call.
+func (t *Window[V]) name(ns int64) entryName {
+	k := &t.ctx.key
+	t.text = appendInt(append(t.text[:0], k.key...), ns)
+	return entryName{borrow(t.text), 8, mixed(k.hash, ns), k.group}
 }
 
 // Get returns the value of the current key and the namespace; ok is false if there is none. The error is the store's.
 func (t *Window[V]) Get(ns int64) (v V, ok bool, err error) {
-	return t.get(t.full(ns), 8, t.ctx.key.group)
+	return t.get(t.name(ns))
 }
 
 // Put sets the value of the current key and the namespace.
 func (t *Window[V]) Put(ns int64, v V) error {
-	t.set(t.full(ns), 8, t.ctx.key.group, v)
+	t.set(t.name(ns), v)
 	return nil
 }
 
 // Delete removes the value of the current key and the namespace. The error is the store's.
-func (t *Window[V]) Delete(ns int64) error { return t.remove(t.full(ns), 8, t.ctx.key.group) }
+func (t *Window[V]) Delete(ns int64) error { return t.remove(t.name(ns)) }
 
 // appendInt appends a number so that bytes sort as numbers do: big endian with the sign bit flipped.
 func appendInt(b []byte, n int64) []byte {

@@ -47,9 +47,8 @@ func (o *windowBase[In, Acc, Out]) open(ctx *Context) {
 func (o *windowBase[In, Acc, Out]) fireAt(end int64) int64 { return end - 1 }
 func (o *windowBase[In, Acc, Out]) dropAt(end int64) int64 { return addTime(end-1, o.lateness) }
 
-// fire emits the result of a pane of the current key.
-func (o *windowBase[In, Acc, Out]) fire(start, end int64, acc Acc, emit stream.Emit[Out]) error {
-	key := o.ctx.Key()
+// fire emits the result of a pane of the current key, which key is too: in bytes that stay.
+func (o *windowBase[In, Acc, Out]) fire(start, end int64, key string, acc Acc, emit stream.Emit[Out]) error {
 	v, err := o.agg.Result(Pane{Key: key, Start: start, End: end}, acc)
 	if err != nil {
 		return err

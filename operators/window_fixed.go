@@ -10,8 +10,10 @@ import (
 type fixedWindows[In, Acc, Out any] struct {
 	windowBase[In, Acc, Out]
 	panes *Window[pane[Acc]]
-	// queue has each pane once: at the time it fires, or, if it has, at the time it is dropped.
-	queue paneQueue
+	// queue has each pane: at the time it fires, or, if it has, at the time it is dropped.
+	queue paneQueue[pane[Acc]]
+	key   []byte // of the pane that is due
+	keys  keyCopies
 }
 
 // pane is the state of one window of one key. Whether it has fired is part of it, since the watermark alone would not
@@ -28,25 +30,40 @@ func (o *fixedWindows[In, Acc, Out]) Open(ctx *Context) (err error) {
 	}
 	o.queue.init()
 	ctx.tables[len(ctx.tables)-1] = &paneTable[Acc]{o.panes, &o.queue}
+	o.panes.evicting = o.evicting
 	o.open(ctx)
 	return ctx.Store.ScanState(ctx.Groups, o.panes.id, func(group stream.KeyGroup, key string, space, value []byte) error {
 		fired, err := codec.fired(value)
 		if err != nil || len(space) != 8 {
 			return errors.Join(err, errPane)
 		}
-		o.enqueue(group, key, intOf(space), fired)
+		start := intOf(space)
+		o.queue.pushCold(o.due(start, fired), group, key, start)
 		return nil
 	})
 }
 
 func (o *fixedWindows[In, Acc, Out]) end(start int64) int64 { return addTime(start, o.windows.size) }
 
-func (o *fixedWindows[In, Acc, Out]) enqueue(group stream.KeyGroup, key string, start int64, fired bool) {
-	at := o.fireAt(o.end(start))
+// due is when something is to happen to a pane: when it fires, or, if it has, when it is dropped.
+func (o *fixedWindows[In, Acc, Out]) due(start int64, fired bool) int64 {
 	if fired {
-		at = o.dropAt(o.end(start))
+		return o.dropAt(o.end(start))
 	}
-	o.queue.push(at, group, key, start)
+	return o.fireAt(o.end(start))
+}
+
+// evicting gives the queue a pane's name when its cell goes, unless it has it since the cell came from the store.
+func (o *fixedWindows[In, Acc, Out]) evicting(c *cell[pane[Acc]]) {
+	if c.flags&flagLoaded == 0 {
+		start := startOf(c)
+		o.queue.pushCold(o.due(start, c.v[c.epoch&1].fired), c.group, c.key(), start)
+	}
+}
+
+// Prefetch implements [Prefetcher], for the last window of an event.
+func (o *fixedWindows[In, Acc, Out]) Prefetch(ev *stream.Event[In]) {
+	o.panes.prefetch(mixed(hashOf(keyString(ev.Key)), o.windows.lastStart(ev.Timestamp)))
 }
 
 func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {
@@ -71,7 +88,8 @@ func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.E
 
 // add takes a value into one window, which fires at once if it has fired or should have.
 func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out]) error {
-	p, exists, err := o.panes.Get(start)
+	name := o.panes.name(start)
+	p, exists, err := o.panes.get(name)
 	if err != nil {
 		return err
 	}
@@ -81,12 +99,15 @@ func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out
 	end := o.end(start)
 	if !exists {
 		p.fired = o.fireAt(end) <= o.watermark
-		o.enqueue(o.ctx.Group(), o.ctx.Key(), start, p.fired)
 	}
-	if err = o.panes.Put(start, p); err != nil || !p.fired {
-		return err
+	c := o.panes.set(name, p)
+	if !exists {
+		o.queue.push(o.due(start, p.fired), c)
 	}
-	return o.fire(start, end, p.acc, emit)
+	if !p.fired {
+		return nil
+	}
+	return o.fire(start, end, o.ctx.Key(), p.acc, emit)
 }
 
 // OnWatermark fires and drops what is due, in order of time, then key.
@@ -96,14 +117,12 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 	}
 	o.watermark = watermark
 	for {
-		_, refs, ok := o.queue.pop(watermark)
+		ts, refs, ok := o.queue.pop(watermark)
 		if !ok {
 			return nil
 		}
-		for i := range *refs {
-			ref := &(*refs)[i]
-			o.ctx.SetKey(ref.group, ref.key)
-			if err := o.due(ref.start, emit); err != nil {
+		for _, ref := range *refs {
+			if err := o.onDue(ts, ref, emit); err != nil {
 				return err
 			}
 		}
@@ -111,26 +130,45 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 	}
 }
 
-// due fires the current key's pane, or drops it if it has fired or has no lateness to wait for.
-func (o *fixedWindows[In, Acc, Out]) due(start int64, emit stream.Emit[Out]) error {
-	p, ok, err := o.panes.Get(start)
+// onDue fires a pane, or drops it if it has fired or has no lateness to wait for.
+func (o *fixedWindows[In, Acc, Out]) onDue(ts int64, ref paneRef[pane[Acc]], emit stream.Emit[Out]) error {
+	var group stream.KeyGroup
+	var start int64
+	if c := ref.c; c != nil {
+		if c.state() != stLive {
+			return nil // it was evicted, and the queue was told
+		}
+		if start = startOf(c); o.due(start, c.v[c.epoch&1].fired) != ts {
+			return nil // the same, and the cell has another pane now
+		}
+		group = c.group
+		o.key = append(o.key[:0], c.key()...)
+	} else {
+		start, group = ref.cold.start, ref.cold.group
+		o.key = append(o.key[:0], ref.cold.key...)
+	}
+	o.ctx.SetKey(group, borrow(o.key))
+	name := o.panes.name(start)
+	c, err := o.panes.find(name)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if c == nil || c.state() != stLive {
 		return errPane
 	}
+	c.flags &^= flagLoaded // its place in the queue is taken
+	p := c.v[c.epoch&1]
 	if !p.fired {
-		if err := o.fire(start, o.end(start), p.acc, emit); err != nil {
+		if err := o.fire(start, o.end(start), o.keys.copy(o.key), p.acc, emit); err != nil {
 			return err
 		}
 		if o.lateness > 0 {
 			p.fired = true
-			o.enqueue(o.ctx.Group(), o.ctx.Key(), start, true)
-			return o.panes.Put(start, p)
+			o.queue.push(o.due(start, true), o.panes.set(name, p))
+			return nil
 		}
 	}
-	return o.panes.Delete(start)
+	return o.panes.remove(name)
 }
 
 var errPane = errors.New("windows: the state of a pane is missing or broken")
@@ -138,7 +176,7 @@ var errPane = errors.New("windows: the state of a pane is missing or broken")
 // paneTable counts the queue as part of the state.
 type paneTable[Acc any] struct {
 	*Window[pane[Acc]]
-	queue *paneQueue
+	queue *paneQueue[pane[Acc]]
 }
 
 func (t *paneTable[Acc]) Bytes() int64 { return t.Window.Bytes() + t.queue.bytes }

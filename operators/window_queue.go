@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,28 +10,52 @@ import (
 
 // paneQueue says which panes have something due at what time. It is not state: a restore makes it anew of the panes,
 // which spares a timer to write and delete for each of them. There are few times and many panes.
-type paneQueue struct {
+type paneQueue[V any] struct {
 	times []int64 // ascending
-	at    map[int64]*[]paneRef
-	last  *[]paneRef // that of lastTime, the last one used
+	at    map[int64]*[]paneRef[V]
+	last  *[]paneRef[V] // that of lastTime, the last one used
 	// lastTime has a meaning if last is set.
 	lastTime int64
-	spare    []*[]paneRef
+	spare    []*[]paneRef[V]
 	bytes    int64
 }
 
-type paneRef struct {
+// paneRef stands for a pane: by its cell while that is in memory, else by name. The first bytes of the key are beside it:
+// most comparisons need no more.
+type paneRef[V any] struct {
+	prefix uint64
+	c      *cell[V]
+	cold   *coldPane
+}
+
+// coldPane names a pane that is in the store.
+type coldPane struct {
 	key   string
 	start int64
 	group stream.KeyGroup
 }
 
-const paneRefBytes = 40
+const (
+	paneRefBytes  = 24
+	coldPaneBytes = 48 // with the key's header
+)
 
-func (q *paneQueue) init() { q.at = make(map[int64]*[]paneRef) }
+func (q *paneQueue[V]) init() { q.at = make(map[int64]*[]paneRef[V]) }
 
-// push adds a pane; the key is copied.
-func (q *paneQueue) push(ts int64, group stream.KeyGroup, key string, start int64) {
+// push adds a pane in memory. A cell that is in use for something else when the time comes, or for nothing, is no harm:
+// take it for a pane only if it has a value that is due then.
+func (q *paneQueue[V]) push(ts int64, c *cell[V]) {
+	q.add(ts, paneRef[V]{prefix: prefixOf(c.key()), c: c})
+}
+
+// pushCold adds a pane of the store; the key is copied.
+func (q *paneQueue[V]) pushCold(ts int64, group stream.KeyGroup, key string, start int64) {
+	key = strings.Clone(key)
+	q.add(ts, paneRef[V]{prefix: prefixOf(key), cold: &coldPane{key, start, group}})
+	q.bytes += coldPaneBytes + int64(len(key))
+}
+
+func (q *paneQueue[V]) add(ts int64, ref paneRef[V]) {
 	refs := q.last
 	if refs == nil || q.lastTime != ts {
 		if refs = q.at[ts]; refs == nil {
@@ -41,22 +66,22 @@ func (q *paneQueue) push(ts int64, group stream.KeyGroup, key string, start int6
 		}
 		q.last, q.lastTime = refs, ts
 	}
-	*refs = append(*refs, paneRef{strings.Clone(key), start, group})
-	q.bytes += paneRefBytes + int64(len(key))
+	*refs = append(*refs, ref)
+	q.bytes += paneRefBytes
 }
 
-func (q *paneQueue) fresh() *[]paneRef {
+func (q *paneQueue[V]) fresh() *[]paneRef[V] {
 	if n := len(q.spare) - 1; n >= 0 {
 		refs := q.spare[n]
 		q.spare = q.spare[:n]
 		return refs
 	}
-	return new([]paneRef)
+	return new([]paneRef[V])
 }
 
 // pop takes the panes of the earliest time, sorted by key and then start, if that is not after upTo. They are given back
 // with done.
-func (q *paneQueue) pop(upTo int64) (ts int64, refs *[]paneRef, ok bool) {
+func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], ok bool) {
 	if len(q.times) == 0 || q.times[0] > upTo {
 		return 0, nil, false
 	}
@@ -65,21 +90,49 @@ func (q *paneQueue) pop(upTo int64) (ts int64, refs *[]paneRef, ok bool) {
 	q.times = slices.Delete(q.times, 0, 1)
 	delete(q.at, ts)
 	q.last = nil
-	slices.SortFunc(*refs, func(a, b paneRef) int {
-		if c := strings.Compare(a.key, b.key); c != 0 {
-			return c
-		}
-		if a.start < b.start {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(*refs, paneRef[V].compare)
 	return ts, refs, true
 }
 
-func (q *paneQueue) done(refs *[]paneRef) {
-	for i := range *refs {
-		q.bytes -= paneRefBytes + int64(len((*refs)[i].key))
+func (r paneRef[V]) compare(o paneRef[V]) int {
+	if r.prefix != o.prefix {
+		if r.prefix < o.prefix {
+			return -1
+		}
+		return 1
+	}
+	key, start := r.name()
+	otherKey, otherStart := o.name()
+	if c := strings.Compare(key, otherKey); c != 0 {
+		return c
+	}
+	return cmp.Compare(start, otherStart)
+}
+
+// name is the pane's key and start. That of a cell is borrowed, and without a meaning if the cell is not in use.
+func (r paneRef[V]) name() (key string, start int64) {
+	if r.cold != nil {
+		return r.cold.key, r.cold.start
+	}
+	if r.c.nsLen != 8 {
+		return "", 0
+	}
+	return r.c.key(), startOf(r.c)
+}
+
+// startOf is the start of a pane's window.
+func startOf[V any](c *cell[V]) int64 {
+	var b [8]byte
+	copy(b[:], c.space())
+	return intOf(b[:])
+}
+
+func (q *paneQueue[V]) done(refs *[]paneRef[V]) {
+	for _, r := range *refs {
+		q.bytes -= paneRefBytes
+		if r.cold != nil {
+			q.bytes -= coldPaneBytes + int64(len(r.cold.key))
+		}
 	}
 	clear(*refs)
 	*refs = (*refs)[:0]

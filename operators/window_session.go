@@ -82,7 +82,7 @@ func (o *sessionWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream
 		}
 	}
 	if next.fired {
-		return o.fire(start, next.end, next.acc, emit)
+		return o.fire(start, next.end, o.ctx.Key(), next.acc, emit)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (o *sessionWindows[In, Acc, Out]) onTimer(ts, start int64, emit stream.Emit
 		return o.timers.Add(due, start)
 	}
 	if !s.fired {
-		if err := o.fire(start, s.end, s.acc, emit); err != nil {
+		if err := o.fire(start, s.end, o.ctx.Key(), s.acc, emit); err != nil {
 			return err
 		}
 		if o.lateness > 0 {

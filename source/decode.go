@@ -79,7 +79,7 @@ func (b *rawBatch) leaderEpoch() int32 { return int32(binary.BigEndian.Uint32(b.
 func (b *rawBatch) producer() int64    { return int64(binary.BigEndian.Uint64(b.bytes[43:])) }
 
 // payload checks the batch and returns its records, decompressed.
-func (b *rawBatch) payload(d kgo.Decompressor) ([]byte, error) {
+func (b *rawBatch) payload(d *decompressor) ([]byte, error) {
 	if sum := binary.BigEndian.Uint32(b.bytes[17:]); sum != crc32.Checksum(b.bytes[21:], castagnoli) {
 		return nil, fmt.Errorf("its checksum does not match")
 	}
@@ -87,7 +87,7 @@ func (b *rawBatch) payload(d kgo.Decompressor) ([]byte, error) {
 	if codec == 0 {
 		return b.bytes[batchHeader:], nil
 	}
-	return d.Decompress(b.bytes[batchHeader:], codec)
+	return d.decompress(b.bytes[batchHeader:], codec)
 }
 
 // isAbort reports whether a control batch says that its producer's transaction was aborted. The key of a control record

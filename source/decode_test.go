@@ -44,7 +44,7 @@ func stored(t testing.TB, codec kgo.CompressionCodec, sizes ...int) *kmsg.FetchR
 	return &resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
 }
 
-var codecs = kgo.DefaultDecompressor()
+var codecs = newDecompressor()
 
 // decode runs a stored partition through a split and the unpacker.
 func decode(p *kmsg.FetchResponseTopicPartition, from, stop int64) ([]stream.Record, error) {

@@ -78,7 +78,7 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 		}
 	}
 	u := &unpacker{
-		max: r.src.opts.MaxBatchRecords, committed: r.src.opts.committedOnly(), codecs: kgo.DefaultDecompressor(),
+		max: r.src.opts.MaxBatchRecords, committed: r.src.opts.committedOnly(), codecs: newDecompressor(),
 		emit: func(b Batch) error {
 			if s := r.splits[b.Split]; s.idle && len(b.Records) > 0 {
 				s.idle = false

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/stream"
@@ -19,6 +20,32 @@ type Batch struct {
 	AtEnd bool
 	// Bytes is the size of keys and values.
 	Bytes int64
+}
+
+// Release gives the Records slice back to the source, which uses it again; what the records point to stays as it is. Who
+// does not call it leaves the slice to the garbage collector.
+func (b *Batch) Release() {
+	clear(b.Records)
+	if cap(b.Records) >= leastPooled {
+		s := b.Records[:0]
+		recordSlices.Put(&s)
+	}
+	b.Records = nil
+}
+
+// leastPooled is the capacity from which on a slice is worth keeping.
+const leastPooled = 64
+
+var recordSlices sync.Pool // of *[]stream.Record, all zero
+
+// recordSlice returns an empty slice with room for n records, or for more.
+func recordSlice(n int) []stream.Record {
+	if n >= leastPooled {
+		if s, ok := recordSlices.Get().(*[]stream.Record); ok {
+			return *s
+		}
+	}
+	return make([]stream.Record, 0, n)
 }
 
 // EventKind says what a reader reports.

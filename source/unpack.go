@@ -1,6 +1,8 @@
 package source
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -25,7 +27,7 @@ type part struct {
 type unpacker struct {
 	max       int // records in a Batch
 	committed bool
-	codecs    kgo.Decompressor
+	codecs    *decompressor
 	emit      func(Batch) error
 	reader    batchReader
 
@@ -123,10 +125,13 @@ func (u *unpacker) batch(p *part, b *rawBatch, dead aborts) error {
 
 // next returns the place of the next record of the batch under way.
 func (u *unpacker) next() *stream.Record {
-	if len(u.out.Records) == cap(u.out.Records) {
-		grown := make([]stream.Record, len(u.out.Records), len(u.out.Records)+max(1, min(u.left, u.max)))
-		copy(grown, u.out.Records)
-		u.out.Records = grown
+	if n := len(u.out.Records); n == cap(u.out.Records) {
+		more := max(1, min(u.left, u.max-n))
+		if n == 0 {
+			u.out.Records = recordSlice(more)
+		} else {
+			u.out.Records = slices.Grow(u.out.Records, more)
+		}
 	}
 	u.out.Records = u.out.Records[:len(u.out.Records)+1]
 	return &u.out.Records[len(u.out.Records)-1]
@@ -150,7 +155,7 @@ func (u *unpacker) old(p *part, in []byte) error {
 	}
 	got, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: max(p.from, u.out.Next), IsolationLevel: level, Topic: p.split.Topic, Partition: p.split.Partition,
-	}, &kmsg.FetchResponseTopicPartition{RecordBatches: in, AbortedTransactions: p.aborted}, u.codecs, nil)
+	}, &kmsg.FetchResponseTopicPartition{RecordBatches: in, AbortedTransactions: p.aborted}, kgo.DefaultDecompressor(), nil)
 	if got.Err != nil {
 		return u.located(p, p.from, got.Err)
 	}

@@ -117,7 +117,7 @@ func (a *attempt) buildSubtask(t *task, index int) error {
 	s := &operatorSubtask{subtask: subtask{a: a, chain: c}, gate: a.gates[t][index]}
 	for _, e := range t.inputs {
 		for range e.channels() {
-			s.receive = append(s.receive, e.input.Type.receiver(c.stages[0].impl.In[e.port]))
+			s.receive = append(s.receive, e.input.Type.receiver(c.stages[0].impl.In[e.port], c.stages[0].impl.prefetch(e.port)))
 		}
 		for i := range e.channels() {
 			from := stream.SubtaskID{Operator: e.fromTask.name, Index: i}

@@ -13,7 +13,11 @@ func MakeStage[In, Out any](ctx *operators.Context, op operators.Operator[In, Ou
 		return nil, err
 	}
 	in := stream.Emit[In](func(ev *stream.Event[In]) error { return op.Process(ev, out) })
-	return finish(&Stage{In: []any{in}}, op, out), nil
+	s := &Stage{In: []any{in}}
+	if p, ok := op.(operators.Prefetcher[In]); ok {
+		s.Prefetch = []any{p.Prefetch}
+	}
+	return finish(s, op, out), nil
 }
 
 // MakeStage2 is MakeStage for an operator with two inputs.
@@ -41,6 +45,14 @@ func finish[Out any](s *Stage, op any, out stream.Emit[Out]) *Stage {
 		s.InTime = p.InTime
 	}
 	return s
+}
+
+// prefetch is the port's, nil if there is none.
+func (s *Stage) prefetch(port int) any {
+	if port >= len(s.Prefetch) {
+		return nil
+	}
+	return s.Prefetch[port]
 }
 
 // keyBy sets the key and the key group of each event.

@@ -84,6 +84,7 @@ func (s *sourceSubtask) handle(ev source.Event) error {
 		s.splits = append(s.splits, ev.Split)
 		s.openSplit(ev.Index)
 	case source.EventBatch:
+		defer ev.Batch.Release()
 		return s.batch(&ev.Batch)
 	case source.EventIdle, source.EventActive:
 		for _, st := range s.chain.stages {

@@ -1,0 +1,84 @@
+package operators_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weirstream/weir/operators"
+	"github.com/weirstream/weir/operators/operatortest"
+	"github.com/weirstream/weir/stream"
+)
+
+// benchKeys is more keys than the processor's caches take.
+const benchKeys = 200_000
+
+// bench measures Process for events of random keys, one millisecond apart for every four, as the works of bench/weir have
+// them; a watermark follows every 256 events, and a checkpoint every 100,000.
+func bench[Out any](b *testing.B, spec operators.Spec[int64, Out]) {
+	ctx := &operators.Context{KeyGroups: stream.DefaultKeyGroups, Groups: stream.KeyGroupRange{Last: stream.DefaultKeyGroups - 1},
+		Store: &operatortest.Store{}, Now: func() int64 { return 0 }, Late: func() {}}
+	op := spec.New()
+	if err := op.Open(ctx); err != nil {
+		b.Fatal(err)
+	}
+	events := make([]stream.Event[int64], benchKeys)
+	for i := range events {
+		key := fmt.Appendf(nil, "u%07d", i)
+		events[i] = stream.Event[int64]{Value: 1, Key: key, Group: stream.KeyGroupOf(key, stream.DefaultKeyGroups)}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	emit := stream.Emit[Out](func(*stream.Event[Out]) error { return nil })
+	timed, _ := op.(operators.WatermarkHandler[Out])
+	n, checkpoint := int64(0), int64(0)
+	process := func() {
+		ev := events[rng.IntN(len(events))]
+		n++
+		ev.Timestamp = n / 4
+		if err := op.Process(&ev, emit); err != nil {
+			b.Fatal(err)
+		}
+		if timed != nil && n%256 == 0 {
+			if err := timed.OnWatermark(ev.Timestamp-5000, emit); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n%100_000 == 0 {
+			checkpoint++
+			for _, t := range ctx.Tables() {
+				if f := t.Freeze(checkpoint); f != nil {
+					if err := f.Encode(discard{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	for range 1_000_000 {
+		process()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		process()
+	}
+}
+
+type discard struct{}
+
+func (discard) Put(stream.KeyGroup, uint16, string, []byte, []byte) error { return nil }
+func (discard) Delete(stream.KeyGroup, uint16, string, []byte) error      { return nil }
+
+func BenchmarkAggregate(b *testing.B) { bench(b, operators.Aggregate(sumOf)) }
+
+func BenchmarkWindowCount(b *testing.B) {
+	bench(b, operators.WindowCount(operators.Tumbling(time.Minute), operators.WindowOptions[int64]{}))
+}
+
+func BenchmarkWindowCountHopping(b *testing.B) {
+	bench(b, operators.WindowCount(operators.Hopping(time.Minute, 20*time.Second), operators.WindowOptions[int64]{}))
+}
+
+func BenchmarkWindowCountSession(b *testing.B) {
+	bench(b, operators.WindowCount(operators.Session(20*time.Second), operators.WindowOptions[int64]{}))
+}
