@@ -11,14 +11,21 @@ func TestMergeDecision(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		sizes []int64
+		live  int64
 		want  Merge
 	}{
-		{"few deltas", many(32, 1), Merge{MergeNothing, 32}},
-		{"too many of one size: all become one", many(33, 1), Merge{MergeDeltas, 0}},
-		{"large ones are left alone", append([]int64{100_000, 10_000}, many(31, 1)...), Merge{MergeDeltas, 2}},
-		{"enough bytes for a base", []int64{1 << 20, 63 << 20}, Merge{Kind: MergeBase}},
+		{"few deltas", many(32, 1), 1 << 40, Merge{MergeNothing, 32}},
+		{"too many of one size: all become one", many(33, 1), 1 << 40, Merge{MergeDeltas, 0}},
+		{"large ones are left alone", append([]int64{100_000, 10_000}, many(31, 1)...), 1 << 40, Merge{MergeDeltas, 2}},
+		{"enough bytes for a base", []int64{1 << 20, 63 << 20}, 1 << 40, Merge{Kind: MergeBase}},
+		{"four times what is alive: all become one", many(9, 1<<20), 9 << 18, Merge{MergeDeltas, 0}},
+		{"not four times", many(9, 1<<20), 9<<18 + 1, Merge{MergeNothing, 9}},
+		{"four times, but little", many(7, 1<<20), 1, Merge{MergeNothing, 7}},
+		{"the last merge left more than what is alive", []int64{4 << 20, 10 << 20}, 1 << 20, Merge{MergeNothing, 2}},
+		{"rather than a base", []int64{7 << 20, 60 << 20}, 7 << 20, Merge{MergeDeltas, 0}},
+		{"one that is too large", []int64{65 << 20}, 1, Merge{Kind: MergeBase}},
 	} {
-		if got := DecideMerge(tc.sizes, 64*MiB); got != tc.want {
+		if got := DecideMerge(tc.sizes, tc.live, 64*MiB); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
@@ -34,7 +41,7 @@ func TestMergingIsLogarithmic(t *testing.T) {
 		s := 500 + rnd.Int64N(1000)
 		written += s
 		sizes = append(sizes, s)
-		if m := DecideMerge(sizes, 64*MiB); m.Kind == MergeDeltas {
+		if m := DecideMerge(sizes, 1<<40, 64*MiB); m.Kind == MergeDeltas {
 			var sum int64
 			for _, s := range sizes[m.From:] {
 				sum += s

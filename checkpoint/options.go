@@ -33,7 +33,8 @@ type Options struct {
 	// are the restart strategy's business. 0 tolerates none, as Flink does by default. Default 5: a restart is cheap here,
 	// and a checkpoint may fail for something that passes, such as a broker that restarts.
 	TolerableFailures *int `yaml:"tolerable_failures"`
-	// Retained is how many completed checkpoints are kept. Default 1.
+	// Retained is how many completed checkpoints can be restored at least. Older ones stay until what they need is deleted, which
+	// may be at the next checkpoint; the command checkpoints list says which are whole. Default 1.
 	Retained int `yaml:"retained"`
 	// Memory is the budget for state in memory, for the whole process: live values, deltas and Pebble's cache. Default 512MiB.
 	Memory Bytes `yaml:"memory"`

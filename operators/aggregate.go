@@ -58,7 +58,7 @@ func (o *aggregate[In, Acc, Out]) Open(ctx *Context) (err error) {
 }
 
 // Prefetch implements [Prefetcher].
-func (o *aggregate[In, Acc, Out]) Prefetch(ev *stream.Event[In]) { o.ctx.prefetch(ev.Key) }
+func (o *aggregate[In, Acc, Out]) Prefetch(events []stream.Event[In]) { prefetch(o.ctx, events) }
 
 func (o *aggregate[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {
 	setKey(o.ctx, ev)

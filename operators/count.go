@@ -30,7 +30,7 @@ func (o *count[T]) Open(ctx *Context) (err error) {
 }
 
 // Prefetch implements [Prefetcher].
-func (o *count[T]) Prefetch(ev *stream.Event[T]) { o.ctx.prefetch(ev.Key) }
+func (o *count[T]) Prefetch(events []stream.Event[T]) { prefetch(o.ctx, events) }
 
 func (o *count[T]) Process(ev *stream.Event[T], emit stream.Emit[KeyCount]) error {
 	setKey(o.ctx, ev)

@@ -25,11 +25,15 @@ type WatermarkHandler[Out any] interface {
 	OnWatermark(watermark int64, emit stream.Emit[Out]) error
 }
 
-// Prefetcher is an operator that can bring what Process will need of an event into the processor's caches. The engine calls it
-// for some events and then Process for each of them: the waits for memory overlap. It changes nothing.
+// Prefetcher is an operator that can bring what Process will need of some events into the processor's caches, so that the
+// waits for memory overlap. The engine calls it with at most [PrefetchMost] events, and then Process for each of them. It
+// changes nothing.
 type Prefetcher[In any] interface {
-	Prefetch(*stream.Event[In])
+	Prefetch([]stream.Event[In])
 }
+
+// PrefetchMost is how many events are prefetched at a time: what they need has to stay in the smallest cache.
+const PrefetchMost = 32
 
 // ClockHandler is an operator with processing-time timers. NextClock returns when it wants to be called (milliseconds
 // since the Unix epoch; [stream.MaxTime] for never) and OnClock is called not before that.
@@ -85,7 +89,7 @@ type Context struct {
 	Side func(tag string) any
 
 	tables []Table
-	values []interface{ prefetch(hash uint32) }
+	values []interface{ prefetch(hashes []uint32) }
 	key    currentKey
 }
 
@@ -104,10 +108,13 @@ func (c *Context) SetKey(group stream.KeyGroup, key string) {
 func hashOf(key string) uint32 { return uint32(xxhash.Sum64String(key) >> 32) }
 
 // prefetch does what [Prefetcher] is for, for the value states.
-func (c *Context) prefetch(key []byte) {
-	hash := hashOf(keyString(key))
+func prefetch[T any](c *Context, events []stream.Event[T]) {
+	var hashes [PrefetchMost]uint32
+	for i := range events {
+		hashes[i] = hashOf(keyString(events[i].Key))
+	}
 	for _, v := range c.values {
-		v.prefetch(hash)
+		v.prefetch(hashes[:len(events)])
 	}
 }
 

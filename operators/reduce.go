@@ -29,7 +29,7 @@ func (o *reduce[T]) Open(ctx *Context) (err error) {
 }
 
 // Prefetch implements [Prefetcher].
-func (o *reduce[T]) Prefetch(ev *stream.Event[T]) { o.ctx.prefetch(ev.Key) }
+func (o *reduce[T]) Prefetch(events []stream.Event[T]) { prefetch(o.ctx, events) }
 
 func (o *reduce[T]) Process(ev *stream.Event[T], emit stream.Emit[T]) error {
 	setKey(o.ctx, ev)

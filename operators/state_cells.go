@@ -101,8 +101,8 @@ func (t *cells[V]) insert(name entryName, st uint8) *cell[V] {
 	return c
 }
 
-// prefetch reads what find will read.
-func (t *cells[V]) prefetch(hash uint32) { t.fetched += t.index.prefetch(hash) }
+// prefetch reads what find will read of names with these hashes, at most [PrefetchMost].
+func (t *cells[V]) prefetch(hashes []uint32) { t.fetched += t.index.prefetch(hashes) }
 
 func (t *cells[V]) get(name entryName) (v V, ok bool, err error) {
 	c, err := t.find(name)

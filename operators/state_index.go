@@ -56,14 +56,20 @@ func (x *index[V]) find(hash uint32, name string) *cell[V] {
 	}
 }
 
-// prefetch reads the cell where find would look first, most likely the one. Nothing waits for what is read.
-func (x *index[V]) prefetch(hash uint32) uint32 {
-	p := x.part(hash)
-	c := p.slots[hash&uint32(len(p.slots)-1)].c
-	if c == nil {
-		return 0
+// prefetch reads the cells where find would look first, most likely the ones. Nothing waits for what is read, and nothing
+// else is in the loops, so that the processor runs ahead of its memory.
+func (x *index[V]) prefetch(hashes []uint32) (read uint32) {
+	var found [PrefetchMost]*cell[V]
+	for i, hash := range hashes {
+		p := x.part(hash)
+		found[i] = p.slots[hash&uint32(len(p.slots)-1)].c
 	}
-	return c.size
+	for _, c := range found[:len(hashes)] {
+		if c != nil {
+			read += c.size
+		}
+	}
+	return read
 }
 
 // add takes in a cell whose name the index does not have.

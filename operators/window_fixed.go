@@ -61,9 +61,13 @@ func (o *fixedWindows[In, Acc, Out]) evicting(c *cell[pane[Acc]]) {
 	}
 }
 
-// Prefetch implements [Prefetcher], for the last window of an event.
-func (o *fixedWindows[In, Acc, Out]) Prefetch(ev *stream.Event[In]) {
-	o.panes.prefetch(mixed(hashOf(keyString(ev.Key)), o.windows.lastStart(ev.Timestamp)))
+// Prefetch implements [Prefetcher], for the last window of each event.
+func (o *fixedWindows[In, Acc, Out]) Prefetch(events []stream.Event[In]) {
+	var hashes [PrefetchMost]uint32
+	for i := range events {
+		hashes[i] = mixed(hashOf(keyString(events[i].Key)), o.windows.lastStart(events[i].Timestamp))
+	}
+	o.panes.prefetch(hashes[:len(events)])
 }
 
 func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {

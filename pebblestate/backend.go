@@ -43,9 +43,11 @@ type Backend struct {
 	users   sync.RWMutex
 	closing atomic.Bool
 
-	overlay atomic.Pointer[changes] // what was restored and no base has yet
-	present [1 << 16 / 64]atomic.Uint64
-	applied atomic.Int64
+	overlay atomic.Pointer[overlay] // what was restored and no base has yet
+	// overlaid is the number of entries in it.
+	overlaid atomic.Int64
+	present  [1 << 16 / 64]atomic.Uint64
+	applied  atomic.Int64
 	// restored is the checkpoint that the attempt began with.
 	restored int64
 	// lastDelta is the size that the next delta is likely to have, in bytes.
@@ -75,7 +77,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 	if b.states, err = newStates(restore.States); err != nil {
 		return nil, err
 	}
-	overlay, err := lastChanges(reprsOf(restore.Deltas))
+	overlay, err := newOverlay(reprsOf(restore.Deltas))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 		return nil, err
 	}
 	for i := range overlay.len() {
-		if c := overlay.at(i); !c.deleted {
+		if c := overlay.table.c.at(i); !c.deleted {
 			_, state, _, _, err := splitKey(c.key)
 			if err != nil {
 				return nil, errors.Join(err, b.db.Close())
@@ -119,6 +121,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 	}
 	if overlay.len() > 0 {
 		b.overlay.Store(overlay)
+		b.overlaid.Store(int64(overlay.len()))
 	}
 	last := int64(0)
 	for _, d := range restore.Deltas {

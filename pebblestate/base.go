@@ -83,6 +83,7 @@ func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, er
 	// In this order: who sees the new Applied reads Pebble. A base that lacks some of what was restored leaves the overlay.
 	if base.Checkpoint >= b.restored {
 		b.overlay.Store(nil)
+		b.overlaid.Store(0)
 		b.applied.Store(max(base.Checkpoint, b.applied.Load()))
 	}
 	b.mu.Lock()

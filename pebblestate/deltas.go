@@ -1,6 +1,7 @@
 package pebblestate
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,21 @@ func (b *Backend) PendingBytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return sizeOf(b.deltas)
+}
+
+// LiveBytes is what so many entries take in the deltas, in bytes, by the average of all changes in them. It is not less than
+// what the entries that were restored from deltas take, which may not have been read yet.
+func (b *Backend) LiveBytes(entries int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changes := int64(0)
+	for _, d := range b.deltas {
+		changes += int64(binary.LittleEndian.Uint32(d.Repr[8:]))
+	}
+	if changes == 0 {
+		return 0
+	}
+	return max(entries, b.overlaid.Load()) * sizeOf(b.deltas) / changes
 }
 
 func sizeOf(deltas []Delta) (n int64) {

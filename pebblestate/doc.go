@@ -3,7 +3,7 @@
 //
 //	           AddDelta                     WriteBase
 //	changes ------------> deltas (encoded) -----------> Pebble --hard links--> base files
-//	restore ------------> overlay (sorted) ---^            ^
+//	restore ------------> overlay ------------^            ^
 //	                         |                             |
 //	reads (Get, Scan) -------+---- then ------------------+
 //
@@ -11,7 +11,7 @@
 // is the state as of [Backend.Applied] or newer, and a reader asks only for entries that have not changed since: that is
 // the invariant everything rests on, and the live maps keep it by never letting a changed entry go before.
 //
-// Deltas are not readable, except those of the restore: they are merged into an overlay, sorted and with the last value of
+// Deltas are not readable, except those of the restore: they are merged into an overlay, with the last value of
 // each key, that is asked before Pebble and goes when a base contains it. Pebble gets each key once a base, sorted,
 // without a WAL: durable is what the checkpoint says, never the local directory.
 //

@@ -12,50 +12,61 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// changes is the last change of each key of some deltas. It points into them, with 32 bytes a change.
+// changes is the last change of each key of some deltas, in order of key. It points into them, with 32 bytes a change.
 type changes struct {
-	reprs [][]byte
-	refs  []ref
-	heads []head // of the keys, by index of refs
+	reprs   [][]byte
+	entries []entry
 }
 
-// head is the beginning of a key. Most comparisons end here, without a way to the key itself, which is somewhere in memory.
-type head struct {
-	hi, lo uint64
-	size   int // of the whole key
+// entry is a change: the beginning of its key, which ends most comparisons without a way to the key itself, somewhere in
+// memory; and where it begins, a delta and a place in it.
+type entry struct {
+	hi, lo    uint64
+	size      uint32 // of the whole key
+	delta, at uint32
 }
 
-func headOf(key []byte) head {
+func entryOf(key []byte) entry {
 	var b [16]byte
 	copy(b[:], key)
-	return head{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:]), len(key)}
+	return entry{hi: binary.BigEndian.Uint64(b[:8]), lo: binary.BigEndian.Uint64(b[8:]), size: uint32(len(key))}
 }
 
-// compare orders two keys as bytes.Compare does, as far as their heads tell; sure is false if the rest has to.
-func (x head) compare(y head) (order int, sure bool) {
-	if order = cmp.Or(cmp.Compare(x.hi, y.hi), cmp.Compare(x.lo, y.lo)); order != 0 {
-		return order, true
-	}
-	if x.size <= 16 || y.size <= 16 {
+// compare orders two keys as bytes.Compare does, as far as their beginnings tell; sure is false if the rest has to.
+func (x *entry) compare(y *entry) (order int, sure bool) {
+	switch {
+	case x.hi != y.hi:
+		return cmp.Compare(x.hi, y.hi), true
+	case x.lo != y.lo:
+		return cmp.Compare(x.lo, y.lo), true
+	case x.size <= 16 || y.size <= 16:
 		return cmp.Compare(x.size, y.size), true // equal but for zeros at the end: the shorter one is less
 	}
 	return 0, false
 }
 
-// ref is where a change begins: a delta, and a place in it.
-type ref struct{ delta, at uint32 }
+func (c *changes) len() int { return len(c.entries) }
 
-func (c *changes) len() int { return len(c.refs) }
+func (c *changes) at(i int) change { return c.change(&c.entries[i]) }
 
-func (c *changes) at(i int) change {
-	r := c.refs[i]
-	ch, _ := decodeChange(c.reprs[r.delta][r.at:]) // checked when the refs were made
+func (c *changes) change(e *entry) change {
+	ch, _ := decodeChange(c.reprs[e.delta][e.at:]) // checked when the entries were made
 	return ch
 }
 
 // lastChanges finds the last change of each key of the deltas, oldest first, and sorts by key. It goes from the newest
 // delta to the oldest and takes a key where it meets it first, so that only what remains is sorted.
 func lastChanges(reprs [][]byte) (*changes, error) {
+	t, err := lastChangesTable(reprs)
+	if err != nil {
+		return nil, err
+	}
+	t.c.sort()
+	return t.c, nil
+}
+
+// lastChangesTable is lastChanges without the sorting: the changes are found by key.
+func lastChangesTable(reprs [][]byte) (*entryTable, error) {
 	c := &changes{reprs: reprs}
 	most := 0
 	for _, repr := range reprs {
@@ -65,7 +76,7 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 		}
 		most = max(most, int(min(r.left, uint32(len(repr)))))
 	}
-	table := newRefTable(c, most)
+	t := newEntryTable(c, most)
 	for d := len(reprs) - 1; d >= 0; d-- {
 		if len(reprs[d]) > math.MaxUint32 {
 			return nil, fmt.Errorf("a delta of %d bytes is too large", len(reprs[d]))
@@ -74,53 +85,30 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 		if err != nil {
 			return nil, err
 		}
-		for {
-			ch, at, ok, err := r.next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			table.add(ch.key, ref{uint32(d), uint32(at)})
+		if err := t.addAll(uint32(d), &r); err != nil {
+			return nil, err
 		}
 	}
-	c.sort()
-	return c, nil
+	return t, nil
 }
 
 // sort sorts by key.
 func (c *changes) sort() {
-	type item struct {
-		head head
-		ref  ref
-	}
-	items := make([]item, len(c.refs))
-	for i := range items {
-		items[i] = item{c.heads[i], c.refs[i]}
-	}
-	key := func(r ref) []byte {
-		ch, _ := decodeChange(c.reprs[r.delta][r.at:])
-		return ch.key
-	}
-	slices.SortFunc(items, func(x, y item) int {
-		if order, sure := x.head.compare(y.head); sure {
+	slices.SortFunc(c.entries, func(x, y entry) int {
+		if order, sure := x.compare(&y); sure {
 			return order
 		}
-		return bytes.Compare(key(x.ref), key(y.ref))
+		return bytes.Compare(c.change(&x).key, c.change(&y).key)
 	})
-	for i := range items {
-		c.refs[i], c.heads[i] = items[i].ref, items[i].head
-	}
 }
 
 // search returns the first change whose key is not less than key.
 func (c *changes) search(key []byte) int {
-	lo, hi := 0, len(c.refs)
-	want := headOf(key)
+	lo, hi := 0, len(c.entries)
+	want := entryOf(key)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		order, sure := c.heads[mid].compare(want)
+		order, sure := c.entries[mid].compare(&want)
 		if !sure {
 			order = bytes.Compare(c.at(mid).key, key)
 		}
@@ -133,61 +121,130 @@ func (c *changes) search(key []byte) int {
 	return lo
 }
 
-// refTable finds the changes that have been taken, by key: open addressing over the refs, with the upper half of the hash
-// in the upper half of a slot and 1 + the index of a ref in the lower.
-type refTable struct {
+// entryTable finds entries by key, as long as they are not sorted: open addressing, with the upper half of the hash in the upper half of a slot and 1 + the
+// index of an entry in the lower.
+type entryTable struct {
 	c     *changes
 	slots []uint64
+	// read keeps what is read ahead from being optimized away.
+	read uint64
 }
 
-// newRefTable makes a table for about n keys.
-func newRefTable(c *changes, n int) *refTable {
-	return &refTable{c: c, slots: make([]uint64, 1<<bits.Len(uint(2*n+1000)))}
+const upperHalf = math.MaxUint32 << 32
+
+// newEntryTable makes a table for about n keys.
+func newEntryTable(c *changes, n int) *entryTable {
+	return &entryTable{c: c, slots: make([]uint64, 1<<bits.Len(uint(2*n+1000)))}
 }
 
-// add takes a change unless a newer delta has one of the same key; inside one delta the later one counts.
-func (t *refTable) add(key []byte, r ref) {
-	const upper = math.MaxUint32 << 32
-	hash := xxhash.Sum64(key)
-	mask := uint64(len(t.slots) - 1)
-	h := hash & mask
-	want := headOf(key)
-	for ; t.slots[h] != 0; h = (h + 1) & mask {
-		if t.slots[h]&upper != hash&upper {
-			continue
+// addAll takes the changes of a delta, but for those of which a newer delta has one with the same key; inside one delta
+// the later one counts. They come in blocks: what is needed of the table for all of a block is read before any of it is
+// needed, so that the waits for memory overlap.
+func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
+	type item struct {
+		key  []byte
+		hash uint64
+		at   uint32
+	}
+	var block [64]item
+	var found [64]uint64
+	for {
+		n := 0
+		for n < len(block) {
+			ch, at, ok, err := r.next()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			block[n] = item{ch.key, xxhash.Sum64(ch.key), uint32(at)}
+			n++
 		}
-		i := uint32(t.slots[h]) - 1
-		order, sure := t.c.heads[i].compare(want)
-		if !sure {
-			order = bytes.Compare(t.c.at(int(i)).key, key)
+		if n == 0 {
+			return nil
 		}
-		if order != 0 {
-			continue
+		// Nothing else is in these loops, so that the processor runs ahead of its memory.
+		slots, entries, read := t.slots, t.c.entries, uint64(0)
+		for i := range block[:n] {
+			found[i] = slots[block[i].hash&uint64(len(slots)-1)]
 		}
-		if old := &t.c.refs[i]; old.delta == r.delta {
-			*old = r
+		for _, s := range found[:n] {
+			if i := uint64(uint32(s)) - 1; i < uint64(len(entries)) {
+				read += entries[i].hi
+			}
+		}
+		t.read += read
+		for i := range block[:n] {
+			t.add(block[i].hash, block[i].key, delta, block[i].at)
+		}
+	}
+}
+
+// get returns the change of a key.
+func (t *entryTable) get(key []byte) (change, bool) {
+	want := entryOf(key)
+	if i := t.find(xxhash.Sum64(key), key, &want); i >= 0 {
+		return t.c.at(i), true
+	}
+	return change{}, false
+}
+
+func (t *entryTable) add(hash uint64, key []byte, delta, at uint32) {
+	e := entryOf(key)
+	if i := t.find(hash, key, &e); i >= 0 {
+		if old := &t.c.entries[i]; old.delta == delta {
+			old.at = at
 		}
 		return
 	}
-	t.c.refs, t.c.heads = append(t.c.refs, r), append(t.c.heads, want)
-	t.slots[h] = hash&upper | uint64(len(t.c.refs))
-	if 2*len(t.c.refs) > len(t.slots) {
+	e.delta, e.at = delta, at
+	t.c.entries = append(t.c.entries, e)
+	t.place(hash, len(t.c.entries)-1)
+	if 2*len(t.c.entries) > len(t.slots) {
 		t.grow()
 	}
 }
 
-func (t *refTable) grow() {
-	old := t.slots
-	t.slots = make([]uint64, 2*len(old))
+// find returns the index of the entry of a key, -1 if there is none.
+func (t *entryTable) find(hash uint64, key []byte, want *entry) int {
 	mask := uint64(len(t.slots) - 1)
-	for _, s := range old {
+	for h := hash & mask; ; h = (h + 1) & mask {
+		s := t.slots[h]
 		if s == 0 {
+			return -1
+		}
+		if s&upperHalf != hash&upperHalf {
 			continue
 		}
-		h := xxhash.Sum64(t.c.at(int(uint32(s)-1)).key) & mask
-		for t.slots[h] != 0 {
-			h = (h + 1) & mask
+		i := int(uint32(s)) - 1
+		order, sure := t.c.entries[i].compare(want)
+		if !sure {
+			order = bytes.Compare(t.c.at(i).key, key)
 		}
-		t.slots[h] = s
+		if order == 0 {
+			return i
+		}
+	}
+}
+
+// place puts an entry that the table does not have into it.
+func (t *entryTable) place(hash uint64, i int) {
+	mask := uint64(len(t.slots) - 1)
+	h := hash & mask
+	for t.slots[h] != 0 {
+		h = (h + 1) & mask
+	}
+	t.slots[h] = hash&upperHalf | uint64(i+1)
+}
+
+func (t *entryTable) grow() {
+	old := t.slots
+	t.slots = make([]uint64, 2*len(old))
+	for _, s := range old {
+		if s != 0 {
+			i := int(uint32(s)) - 1
+			t.place(xxhash.Sum64(t.c.at(i).key), i)
+		}
 	}
 }

@@ -19,10 +19,8 @@ func (b *Backend) Get(group stream.KeyGroup, state uint16, key string, namespace
 	var room [64]byte
 	k := appendKey(room[:0], group, state, key, namespace)
 	if o := b.overlay.Load(); o != nil {
-		if i := o.search(k); i < o.len() {
-			if c := o.at(i); bytes.Equal(c.key, k) {
-				return bytes.Clone(c.value), !c.deleted, nil
-			}
+		if c, ok := o.table.get(k); ok {
+			return bytes.Clone(c.value), !c.deleted, nil
 		}
 	}
 	v, closer, err := b.db.Get(k)
@@ -74,7 +72,10 @@ func (b *Backend) merged(fn func(*scanner) error) error {
 	}
 	defer b.done()
 	// The overlay first: a base takes it away only when Pebble has what is in it.
-	s := scanner{overlay: b.overlay.Load()}
+	s := scanner{}
+	if o := b.overlay.Load(); o != nil {
+		s.overlay = o.sorted()
+	}
 	it, err := b.db.NewIter(nil)
 	if err != nil {
 		return corruptIf(err)

@@ -20,6 +20,7 @@ import (
 
 // attempt is one run of a shard between restarts: everything in it is made anew, and thrown away at the first error.
 type attempt struct {
+	laps    laps
 	ctx     context.Context
 	cfg     *Config
 	job     *Job

@@ -43,7 +43,13 @@ func (a *attempt) startBase(committed int64) {
 
 // baseDue reports that there are bytes of deltas enough for a base.
 func (a *attempt) baseDue() bool {
-	return checkpoint.DecideMerge(deltaSizes(a.last.Deltas), a.cfg.Checkpoint.BaseAfter).Kind == checkpoint.MergeBase
+	return a.decideMerge(deltaSizes(a.last.Deltas)).Kind == checkpoint.MergeBase
+}
+
+func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
+	var entries int64
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
+	return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), a.cfg.Checkpoint.BaseAfter)
 }
 
 func deltaSizes(deltas []checkpoint.Delta) []int64 {

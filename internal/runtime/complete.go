@@ -193,7 +193,7 @@ func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []b
 			return err
 		}
 		first := p.Checkpoint
-		m := checkpoint.DecideMerge(append(deltaSizes(p.Deltas), int64(len(delta))), a.cfg.Checkpoint.BaseAfter)
+		m := a.decideMerge(append(deltaSizes(p.Deltas), int64(len(delta))))
 		if m.Kind == checkpoint.MergeDeltas && a.base == nil {
 			merged, err := a.backend.MergeDeltas(m.From)
 			if err != nil {

@@ -3,10 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -30,7 +28,54 @@ func (a *attempt) preflight(ctx context.Context) error {
 		}
 	}
 	// The group's offset is of another moment than the pointer, so it is not compared here.
-	_, _, err = a.decide(ctx, found, 0)
+	res, _, err := a.decide(ctx, found, 0)
+	if err != nil || res.Pointer == nil || len(res.Pointer.AllFiles()) == 0 || res.Kind == checkpoint.ResolvedSavepoint && a.savepointFiles != a.files {
+		return err
+	}
+	if a.elsewhere(ctx) {
+		return a.wrongStorage(res.Pointer.Checkpoint)
+	}
+	return nil
+}
+
+// topicsThere refuses a first start whose topics do not exist. Without a checkpoint topic, everything else that can be known
+// is looked at as well: a start that is refused leaves nothing behind.
+func (a *attempt) topicsThere(ctx context.Context) error {
+	if err := insist(ctx, func() error { _, err := a.sinkTopics(ctx); return err }); err != nil {
+		return err
+	}
+	for _, n := range a.graph.Nodes {
+		if n.Source == nil || n.Source.Kafka == nil {
+			continue
+		}
+		client, err := a.foreignClient(ctx, n)
+		if err != nil {
+			return err
+		}
+		err = insist(ctx, func() error {
+			_, err := kafka.NewCluster(client).Topics(ctx, n.Source.Spec.Kafka.Topics...)
+			return err
+		})
+		if err != nil {
+			return locate("source", n.Name, err)
+		}
+	}
+	if _, err := kafka.NewCluster(a.client).Topic(ctx, a.log.Topic()); !errors.Is(err, kafka.ErrNoTopic) {
+		return nil // preflight follows; what is wrong with the topic is said where it is used
+	}
+	_, _, err := a.decide(ctx, last{}, 0)
+	return err
+}
+
+// insist repeats a question about topics: a broker that has just started, or has just been told of a topic, may not know it
+// for a moment.
+func insist(ctx context.Context, ask func() error) (err error) {
+	var backoff kafka.Backoff
+	for range 6 { // 0.3 s
+		if err = ask(); !errors.Is(err, kafka.ErrNoTopic) || !backoff.Wait(ctx) {
+			break
+		}
+	}
 	return err
 }
 
@@ -200,7 +245,7 @@ func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
 	case 1:
 		return nil, &kafka.TopicError{Topic: missing[0], Err: kafka.ErrNoTopic}
 	}
-	return nil, fmt.Errorf("topics %s: %w", strings.Join(missing, ", "), kafka.ErrNoTopic)
+	return nil, &kafka.NoTopicsError{Topics: missing}
 }
 
 // firstPointer is the pointer that the attempt begins with, as far as it is known before anything is restored.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -79,15 +82,39 @@ func (a *attempt) earlier(ctx context.Context, last *checkpoint.Pointer, id int6
 // offerTimeout bounds the search for a checkpoint that is whole.
 const offerTimeout = time.Minute
 
+// elsewhere reports that the storage has no file of the job at all: it is not the one that the job had.
+func (a *attempt) elsewhere(ctx context.Context) bool {
+	listed, err := a.files.Store().List(ctx, a.cfg.Job+"/")
+	return err == nil && len(listed) == 0
+}
+
+// wrongStorage refuses a start whose files are all somewhere else. To go back to an older checkpoint, one without files, would
+// be bad advice: nothing is damaged.
+func (a *attempt) wrongStorage(id int64) error {
+	finding := fmt.Sprintf("none of its files is in %s, which has no file of the job at all: is checkpoint.storage what it was?", a.files.Store())
+	if storage := a.cfg.Checkpoint.Storage; !strings.Contains(storage, "://") && !filepath.IsAbs(storage) {
+		finding += fmt.Sprintf(" a directory that is not absolute (%s) is below the working directory", storage)
+	}
+	return &checkpoint.RefusedError{What: fmt.Sprint("checkpoint ", id), Findings: []string{finding}}
+}
+
 // offer adds to the error of a damaged checkpoint which one before it is whole, and what going back to it repeats. Nothing
-// is begun from it: that is the user's decision.
-func (a *attempt) offer(ctx context.Context, err error) {
+// is begun from it: that is the user's decision. Where nothing of the job is in the storage, it says that instead.
+func (a *attempt) offer(ctx context.Context, err error) error {
 	var d *checkpoint.DamagedError
-	if !errors.As(err, &d) || d.Offer != nil || a.log == nil {
-		return
+	if !errors.As(err, &d) || d.Offer != nil || a.log == nil || a.files == nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTimeout)
 	defer cancel()
+	if file := (*checkpoint.FileError)(nil); errors.As(err, &file) && errors.Is(err, fs.ErrNotExist) && a.elsewhere(ctx) {
+		return a.wrongStorage(d.Checkpoint)
+	}
+	a.findWhole(ctx, d)
+	return err
+}
+
+func (a *attempt) findWhole(ctx context.Context, d *checkpoint.DamagedError) {
 	newest, listErr := a.log.List(ctx, 1)
 	if listErr != nil || len(newest) == 0 {
 		return

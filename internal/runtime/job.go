@@ -145,8 +145,8 @@ type savepointRequest struct {
 
 var errNotRunning = errors.New("the job has ended")
 
-// Savepoint takes a checkpoint that is to be kept, and copies it to a directory or URL, which must not exist. It returns
-// when the savepoint is whole. A copy that fails does not hurt the job.
+// Savepoint takes a checkpoint that is to be kept, and copies it to a directory or URL, which must not hold a savepoint
+// already. It returns when the savepoint is whole. A copy that fails does not hurt the job.
 func (j *Job) Savepoint(ctx context.Context, dir string) error {
 	r := savepointRequest{dir: dir, done: make(chan error, 1)}
 	select {

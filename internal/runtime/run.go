@@ -75,6 +75,9 @@ func (j *Job) after(ctx context.Context, err error, r *restarts) (checkpoint.Res
 		case checkpoint.FencedStop:
 			ev.Err, ev.GiveUp, ev.Reason = f.Err, true, f.Reason
 			j.cfg.Listener.OnRestart(ev)
+			if fenced := (*sink.FencedError)(nil); errors.As(err, &fenced) {
+				err = fenced // where it happened tells nothing more
+			}
 			return checkpoint.Restart{}, fmt.Errorf("%w (%w)", f.Err, err)
 		case checkpoint.FencedPause:
 			// Not a failure of this job: two start at the same time, and one of them will be through.
@@ -136,6 +139,7 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 	})
 	took := time.Since(began)
 	a.logger.Info("running", "checkpoint", a.last.Checkpoint, "lineage", a.last.Lineage[:8], "recovery", took)
+	a.logger.Debug("recovery", a.laps.took...)
 	j.cfg.Listener.OnRestore(checkpoint.RestoreEvent{
 		Attempt: a.id, Lineage: a.last.Lineage, Kind: a.kind, Checkpoint: a.restored, Took: took,
 	})

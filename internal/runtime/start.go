@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,12 +28,12 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	a = &attempt{
 		cfg: cfg, job: j, graph: cfg.Graph, now: cfg.Now, metrics: &j.metrics, id: uuid.NewString(),
 		cleanings: make(chan cleaning, 1), savepointsDone: make(chan checkpoint.Savepoint, 16),
-		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, foreign: map[string]*kgo.Client{},
+		laps: laps{last: time.Now()}, keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, foreign: map[string]*kgo.Client{},
 	}
 	a.logger = cfg.Logger.With("job", cfg.Job, "attempt", a.id[:8])
 	defer func() {
 		if err != nil {
-			a.offer(ctx, err)
+			err = a.offer(ctx, err)
 			a.close()
 		}
 	}()
@@ -47,6 +48,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	} else if err := a.stillOurs(ctx); err != nil {
 		return a, err
 	}
+	a.laps.end("connect")
 	cfg.Fault.At(fault.Connected)
 	if err := a.waitLeaders(ctx); err != nil {
 		return a, err
@@ -54,14 +56,17 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.tx.Fence(ctx); err != nil {
 		return a, err
 	}
+	a.laps.end("fence")
 	cfg.Fault.At(fault.Fenced)
 	if err := a.tx.Settle(ctx, a.log, a.outputTopics()); err != nil {
 		return a, err
 	}
+	a.laps.end("settle")
 	res, err := a.resolve(ctx)
 	if err != nil {
 		return a, err
 	}
+	a.laps.end("resolve")
 	cfg.Fault.At(fault.Resolved)
 	if res.Note != "" {
 		a.logger.Info(res.Note)
@@ -77,6 +82,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.restore(ctx, res); err != nil {
 		return a, err
 	}
+	a.laps.end("state")
 	cfg.Fault.At(fault.StateOpened)
 	a.tx.Begin(a.last.Checkpoint + 1)
 	if res.Pointer != nil {
@@ -91,8 +97,25 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.checkStates(res); err != nil {
 		return a, err
 	}
+	a.laps.end("build")
 	cfg.Fault.At(fault.Built)
-	return a, a.first(ctx, res)
+	if err := a.first(ctx, res); err != nil {
+		return a, err
+	}
+	a.laps.end("commit")
+	return a, nil
+}
+
+// laps are the parts of a recovery and what each took, for the log.
+type laps struct {
+	last time.Time
+	took []any
+}
+
+func (l *laps) end(name string) {
+	now := time.Now()
+	l.took = append(l.took, name, now.Sub(l.last))
+	l.last = now
 }
 
 // waitLeaders waits until everything that the job writes to has a leader. What the coordinators tell of earlier transactions
@@ -118,15 +141,10 @@ func (a *attempt) waitLeaders(ctx context.Context) error {
 	return nil
 }
 
-// connect reaches the cluster and checks what can be checked there.
-func (a *attempt) connect(ctx context.Context) error {
+// connect reaches the cluster and checks what can be checked there. Nothing is made before the job's topics are known to be
+// there: neither the checkpoint topic nor a directory.
+func (a *attempt) connect(ctx context.Context) (err error) {
 	cfg := a.cfg
-	store, err := checkpoint.OpenStore(ctx, cfg.Checkpoint.Storage)
-	if err != nil {
-		return err
-	}
-	a.closers = append(a.closers, func() { _ = store.Close() })
-	a.files = a.filesOf(store)
 	if a.client, err = kafka.Dial(ctx, cfg.Kafka, append(faultHooks(cfg.Fault), giveUpSilent(cfg.Producer.RequestTimeout)...)...); err != nil {
 		return err
 	}
@@ -143,6 +161,17 @@ func (a *attempt) connect(ctx context.Context) error {
 	if a.log, err = sink.NewPointerLog(a.client, cfg.logConfig()); err != nil {
 		return err
 	}
+	if !a.job.ran.Load() {
+		if err := a.topicsThere(ctx); err != nil {
+			return err
+		}
+	}
+	store, err := checkpoint.OpenStore(ctx, cfg.Checkpoint.Storage)
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() { _ = store.Close() })
+	a.files = a.filesOf(store)
 	if err := a.log.Ensure(ctx); err != nil {
 		return err
 	}
@@ -171,19 +200,31 @@ func (a *attempt) restore(ctx context.Context, res *checkpoint.Resolution) error
 			return err
 		}
 	}
+	a.laps.end("sources")
 	return a.openState(ctx, res)
+}
+
+// foreignClient reaches a source's own cluster, once.
+func (a *attempt) foreignClient(ctx context.Context, n *Node) (*kgo.Client, error) {
+	if client := a.foreign[n.Name]; client != nil {
+		return client, nil
+	}
+	client, err := kafka.Dial(ctx, *n.Source.Kafka)
+	if err != nil {
+		return nil, locate("source", n.Name, err)
+	}
+	a.closers = append(a.closers, client.Close)
+	a.foreign[n.Name] = client
+	return client, nil
 }
 
 func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Pointer) error {
 	cluster := a.cfg.Kafka
 	if n.Source.Kafka != nil {
 		cluster = *n.Source.Kafka
-		client, err := kafka.Dial(ctx, cluster)
-		if err != nil {
-			return locate("source", n.Name, err)
+		if _, err := a.foreignClient(ctx, n); err != nil {
+			return err
 		}
-		a.closers = append(a.closers, client.Close)
-		a.foreign[n.Name] = client
 	}
 	src, err := n.Source.Spec.Open(ctx, source.Env{
 		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {

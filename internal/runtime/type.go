@@ -3,6 +3,7 @@ package runtime
 import (
 	"sync"
 
+	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/stream"
 )
 
@@ -16,7 +17,7 @@ type Type struct {
 	// sender makes an emit that spreads events over the channels of an exchange, and a function that sends what it buffers.
 	sender func(to []*channel, route route) (emit any, flush func() error)
 	// receiver makes the function that hands the events of a message to emit, some at a time to prefetch before: a
-	// func(*stream.Event[T]), or nil.
+	// func([]stream.Event[T]), or nil.
 	receiver func(emit, prefetch any) func(data any) error
 	// tap makes an emit that tells of each event before and after it hands it on (plain.go).
 	tap func(emit any, before func(key []byte, timestamp int64) error, after func()) any
@@ -24,9 +25,6 @@ type Type struct {
 
 // batchSize is how many events an exchange gathers at most before it hands them on; see gate.gather.
 const batchSize = 256
-
-// prefetched is how many events are prefetched at a time: what they need has to stay in the smallest cache.
-const prefetched = 32
 
 type batch[T any] struct{ events []stream.Event[T] }
 
@@ -67,16 +65,14 @@ func TypeOf[T any]() *Type {
 		},
 		receiver: func(emit, prefetch any) func(any) error {
 			e := emit.(stream.Emit[T])
-			fetch, _ := prefetch.(func(*stream.Event[T]))
+			fetch, _ := prefetch.(func([]stream.Event[T]))
 			return func(data any) error {
 				b := data.(*batch[T])
 				for events := b.events; len(events) > 0; {
-					some := events[:min(len(events), prefetched)]
+					some := events[:min(len(events), operators.PrefetchMost)]
 					events = events[len(some):]
 					if fetch != nil && len(some) > 1 {
-						for i := range some {
-							fetch(&some[i])
-						}
+						fetch(some)
 					}
 					for i := range some {
 						if err := e(&some[i]); err != nil {

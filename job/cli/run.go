@@ -101,6 +101,7 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 	if err != nil {
 		return &invalid{err}
 	}
+	address := "off"
 	if o.HTTP.Enabled() {
 		// The address is taken before anything else, so that a port in use has no effect on a job that already runs.
 		server, err := web.Listen(c.Context, o.HTTP)
@@ -109,10 +110,16 @@ func (p *program) runJob(c *cli.Context, l *loaded) error {
 		}
 		defer server.Close()
 		server.Serve(l.graph.Name(), j, metrics, logger)
-		logger.Info("listening", "address", server.Addr())
+		address = server.Addr()
 	}
+	// Not "listening", which reads as if the start had succeeded: that is what "running" says.
+	logger.Info("starting", "address", address)
+	defer tuneCollector(o)()
 	defer stopOnSignal(logger, j.Stop)()
 	if err := j.Run(context.WithoutCancel(c.Context)); err != nil {
+		if !j.Ran() {
+			err = p.withRemedy(err, j.Config())
+		}
 		return err
 	}
 	logger.Info("ended", "checkpoint", j.Status().Checkpoint)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestHeadsOrderKeysAsBytesDo(t *testing.T) {
+func TestEntriesOrderKeysAsBytesDo(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	key := func() []byte {
 		b := make([]byte, rnd.IntN(24))
@@ -24,7 +24,8 @@ func TestHeadsOrderKeysAsBytesDo(t *testing.T) {
 	unsure := 0
 	for range 200_000 {
 		x, y := key(), key()
-		order, sure := headOf(x).compare(headOf(y))
+		a, b := entryOf(x), entryOf(y)
+		order, sure := a.compare(&b)
 		if !sure {
 			unsure++
 			if len(x) <= 16 || len(y) <= 16 || !bytes.Equal(x[:16], y[:16]) {
@@ -37,6 +38,6 @@ func TestHeadsOrderKeysAsBytesDo(t *testing.T) {
 		}
 	}
 	if unsure == 0 {
-		t.Error("no pair of long keys with equal heads came up")
+		t.Error("no pair of long keys with equal beginnings came up")
 	}
 }

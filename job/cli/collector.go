@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"github.com/weirstream/weir/job"
+)
+
+const (
+	// growth is how much the heap may grow, in percent of what is alive, before the collector runs, as far as the budget
+	// allows: half the work of Go's own 100.
+	growth = 200
+	// besideState is what a process needs beside state and buffers, in bytes.
+	besideState = 64 << 20
+)
+
+// tuneCollector sets Go's collector to the memory budget of the job: it runs seldom while there is room, and often rather
+// than beyond the budget. GOGC and GOMEMLIMIT, if set, are left as they are. A job whose own code keeps more alive than the
+// budget foresees gets a quarter more than that instead of a collector that never rests. The function that is returned
+// ends it.
+func tuneCollector(o *job.Options) (stop func()) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(growth)
+	}
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	c := o.Checkpoint
+	c.EnsureDefaults()
+	buffered := o.Producer.MaxBuffered
+	if buffered == 0 {
+		buffered = 64 << 20
+	}
+	budget := int64(c.Memory) + buffered + besideState
+	debug.SetMemoryLimit(budget)
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		for limit := budget; ; {
+			select {
+			case <-tick.C:
+				metrics.Read(sample)
+				if l := memoryLimit(budget, int64(sample[0].Value.Uint64())); l != limit {
+					limit = l
+					debug.SetMemoryLimit(l)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// memoryLimit is the limit for the collector while so many bytes are alive.
+func memoryLimit(budget, alive int64) int64 { return max(budget, alive+alive/4+besideState) }
