@@ -24,7 +24,7 @@ func ExampleKeyBy() {
 	defer finish()
 
 	g := job.New("views-per-page")
-	views := job.From(g, "views", in("views"), decodeView)
+	views := job.From(g, "views", in("views"), job.JSON[View](g))
 	byPage := job.KeyBy(views, "by-page", func(v View) string { return v.Page })
 	job.To(job.Via(byPage, "count", operators.Count[View]()), "pages", out("pages"), encodeCount)
 	runExample(g, brokers)
@@ -46,8 +46,8 @@ func ExampleUnion() {
 	defer finish()
 
 	g := job.New("views-per-user")
-	web := job.From(g, "web", in("web"), decodeView)
-	app := job.From(g, "app", in("app"), decodeView)
+	web := job.From(g, "web", in("web"), job.JSON[View](g))
+	app := job.From(g, "app", in("app"), job.JSON[View](g))
 	byUser := job.KeyBy(job.Union("both", web, app), "by-user", func(v View) string { return v.User })
 	job.To(job.Via(byUser, "count", operators.Count[View]()), "counts", out("counts"), encodeCount)
 	runExample(g, brokers)
@@ -69,7 +69,7 @@ func ExampleSide() {
 	defer finish()
 
 	g := job.New("known-users")
-	views := job.From(g, "views", in("views"), decodeView)
+	views := job.From(g, "views", in("views"), job.JSON[View](g))
 	byUser := job.KeyBy(views, "by-user", func(v View) string { return v.User })
 	known := job.Via(byUser, "known", operators.Process(func() operators.Processor[View, View] { return new(knownUsers) }))
 	job.To(known, "users", out("users"), encodePage)

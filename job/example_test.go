@@ -2,7 +2,6 @@ package job_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -22,12 +21,6 @@ import (
 type View struct {
 	User, Page string
 	Click      bool
-}
-
-func decodeView(r *stream.Record) (View, error) {
-	var v View
-	err := json.Unmarshal(r.Value, &v)
-	return v, err
 }
 
 func isClick(v View) bool { return v.Click }
@@ -50,6 +43,7 @@ func ExampleGraph() {
 	defer finish()
 
 	g := job.New("clicks-per-user")
+	decodeView := job.JSON[View](g)
 	views := job.From(g, "views", source.Kafka(source.KafkaOptions{Topics: []string{"views"}, StopAt: "latest"}), decodeView)
 	clicks := job.Via(views, "clicks", operators.Filter(isClick))
 	byUser := job.KeyBy(clicks, "by-user", func(v View) string { return v.User })
@@ -79,7 +73,7 @@ func ExampleGraph() {
 // Mistakes in a job are reported together, before anything is started.
 func ExampleGraph_Validate() {
 	g := job.New("clicks-per-user")
-	views := job.From(g, "views", source.Kafka(source.KafkaOptions{}), decodeView)
+	views := job.From(g, "views", source.Kafka(source.KafkaOptions{}), job.JSON[View](g))
 	counts := job.Via(views, "count", operators.Count[View]())
 	job.To(counts, "count", sink.Kafka(sink.KafkaOptions{Topic: "counts"}), encodeCount)
 

@@ -77,13 +77,17 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	if len(deltas) <= from {
 		return nil, nil
 	}
-	all, err := lastChanges(reprsOf(deltas[from:]))
+	table, err := lastChangesTable(reprsOf(deltas[from:]))
 	if err != nil {
 		return nil, err
 	}
-	w := newDelta(0)
-	for i := range all.len() {
-		if c := all.at(i); !c.deleted || !alone || from > 0 {
+	size := 0
+	for i := range table.c.entries {
+		size += int(table.c.entries[i].size)
+	}
+	w := newDelta(size + size/2 + deltaHeader)
+	for i := range table.c.len() {
+		if c := table.c.at(i); !c.deleted || !alone || from > 0 {
 			w.raw(c)
 		}
 	}

@@ -5,7 +5,8 @@
 //	w3  keeps a count and a sum per user and writes {"user","count","sum"} for each record
 //	w4  counts per user in one-minute windows of event time and writes {"user","window","count"}
 //
-// It reads from the earliest offset, or goes on from its last checkpoint, and runs until SIGTERM.
+// It reads from the earliest offset, or goes on from its last checkpoint, and runs until SIGTERM. With -engine N it needs
+// no broker: N records come from memory and the results are dropped (engine.go).
 package main
 
 import (
@@ -35,6 +36,9 @@ func run() int {
 	dir := flag.String("dir", "run", "folder for state")
 	parallelism := flag.Int("parallelism", 1, "subtasks of each step")
 	compression := flag.String("compression", "lz4", "of what is written: none, snappy, lz4 or zstd; the peers use lz4")
+	memory := checkpoint.Bytes(0)
+	flag.TextVar(&memory, "memory", memory, "budget for state in memory, for example 512MB; 0 for the engine's default")
+	engine := flag.Int("engine", 0, "measure the engine alone with so many records out of memory")
 	address := flag.String("address", "off", "HTTP address, for metrics")
 	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile of the whole run to")
 	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
@@ -55,6 +59,7 @@ func run() int {
 			Interval: *interval,
 			Storage:  filepath.Join(*dir, "state"),
 			LocalDir: filepath.Join(*dir, "local"),
+			Memory:   memory,
 		},
 		Producer: sink.Options{Compression: *compression},
 	}
@@ -63,6 +68,9 @@ func run() int {
 		options.Listener = record.listener()
 	}
 	code := profiled(*cpuProfile, func() int {
+		if *engine > 0 {
+			return alone(g, options, *in, *out, *engine)
+		}
 		return cli.MainFor(g, options, []string{os.Args[0], "run", "--address", *address})
 	})
 	return max(code, save(*memProfile, func(f *os.File) error { return pprof.Lookup("allocs").WriteTo(f, 0) }), save(*pauses, record.write))

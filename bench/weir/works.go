@@ -20,36 +20,40 @@ var works = map[string]func(*job.Graph, source.Spec, sink.Spec){
 	"w4": countInWindows,
 }
 
+func events(g *job.Graph, from source.Spec) *job.Stream[event] {
+	return job.From(g, "events", from, job.JSON[event](g))
+}
+
 func passThrough(g *job.Graph, from source.Spec, to sink.Spec) {
 	job.To(job.From(g, "events", from, job.Raw), "out", to, job.RawOut)
 }
 
 func filterAndProject(g *job.Graph, from source.Spec, to sink.Spec) {
-	large := job.Via(job.From(g, "events", from, decode), "large", operators.Filter(func(e event) bool { return e.Amount > 20 }))
-	job.To(large, "out", to, encode)
+	large := job.Via(events(g, from), "large", operators.Filter(func(e event) bool { return e.Amount > 20 }))
+	job.To(large, "out", to, job.JSONOut[event](g))
 }
 
 func countAndSum(g *job.Graph, from source.Spec, to sink.Spec) {
-	byUser := job.KeyBy(job.From(g, "events", from, decode), "by-user", func(e event) string { return e.User })
-	job.To(job.Via(byUser, "total", operators.Aggregate(totalPerUser)), "out", to, encodeTotal)
+	byUser := job.KeyBy(events(g, from), "by-user", func(e event) string { return e.User })
+	job.To(job.Via(byUser, "total", operators.Aggregate(totalPerUser)), "out", to, job.JSONOut[userTotal](g))
 }
 
 func countInWindows(g *job.Graph, from source.Spec, to sink.Spec) {
-	events := job.Via(job.From(g, "events", from, decode), "time",
+	timed := job.Via(events(g, from), "time",
 		operators.EventTimeMillis(func(e event) int64 { return e.TS }, 5*time.Second))
-	byUser := job.KeyBy(events, "by-user", func(e event) string { return e.User })
+	byUser := job.KeyBy(timed, "by-user", func(e event) string { return e.User })
 	counts := job.Via(byUser, "count", operators.WindowCount(operators.Tumbling(time.Minute), operators.WindowOptions[event]{}))
 	job.To(counts, "out", to, encodeWindow)
 }
 
 // total is the state of w3.
 type total struct {
-	Count int64
-	Sum   float64
+	Count int64   `json:"count"`
+	Sum   float64 `json:"sum"`
 }
 
 type userTotal struct {
-	user string
+	User string `json:"user"`
 	total
 }
 

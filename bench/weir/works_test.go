@@ -3,11 +3,20 @@ package main
 import (
 	"testing"
 
+	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/stream"
 )
 
 const value = `{"user":"u0000017","page":"/p/4","ts":1795977600123,"amount":31.25,"country":"DE","ref":"9f3c9f3c9f3c9f3c80000000"}`
+
+// The decode and encode functions of the works.
+var (
+	test        = job.New("test")
+	decode      = job.JSON[event](test)
+	encode      = job.JSONOut[event](test)
+	encodeTotal = job.JSONOut[userTotal](test)
+)
 
 func TestWorksReadAndWriteWhatThePeersDo(t *testing.T) {
 	e, err := decode(&stream.Record{Value: []byte(value)})

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/weirstream/weir/internal/jsontext"
 	"github.com/weirstream/weir/stream"
 )
 
@@ -106,11 +107,11 @@ func setMetadata(a *Arena, v []Value, rec *stream.Record) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(AppendString(b, h.Key), ':')
+		b = append(jsontext.AppendString(b, h.Key), ':')
 		if h.Value == nil {
 			b = append(b, "null"...)
 		} else {
-			b = AppendString(b, bytesValue(h.Value).Str())
+			b = jsontext.AppendString(b, bytesValue(h.Value).Str())
 		}
 	}
 	b = append(b, '}')
@@ -120,36 +121,36 @@ func setMetadata(a *Arena, v []Value, rec *stream.Record) {
 
 // object reads the fields of the schema out of a JSON object; the last of two with the same name wins.
 func (d *Decoder) object(a *Arena, s string, values []Value) error {
-	i := skipSpace(s, 0)
+	i := jsontext.SkipSpace(s, 0)
 	if i >= len(s) || s[i] != '{' {
-		if end := scanValue(s, i, 0); end < 0 {
-			return syntaxError(s, end)
+		if end := jsontext.ScanValue(s, i, 0); end < 0 {
+			return jsontext.SyntaxError(s, end)
 		}
 		return fmt.Errorf("not a JSON object: it begins with %q", s[i])
 	}
-	i = skipSpace(s, i+1)
+	i = jsontext.SkipSpace(s, i+1)
 	next := 0
 	for first := true; ; first = false {
 		if first && i < len(s) && s[i] == '}' {
 			break
 		}
 		if i >= len(s) || s[i] != '"' {
-			return syntaxError(s, ^i)
+			return jsontext.SyntaxError(s, ^i)
 		}
-		end, escaped := scanString(s, i)
+		end, escaped := jsontext.ScanString(s, i)
 		if end < 0 {
-			return syntaxError(s, end)
+			return jsontext.SyntaxError(s, end)
 		}
 		name := s[i+1 : end-1]
 		if escaped {
-			name = string(appendUnescaped(nil, name))
+			name = string(jsontext.AppendUnescaped(nil, name))
 		}
-		if i = skipSpace(s, end); i >= len(s) || s[i] != ':' {
-			return syntaxError(s, ^i)
+		if i = jsontext.SkipSpace(s, end); i >= len(s) || s[i] != ':' {
+			return jsontext.SyntaxError(s, ^i)
 		}
-		i = skipSpace(s, i+1)
+		i = jsontext.SkipSpace(s, i+1)
 		if f := d.find(name, next); f < 0 {
-			i = scanValue(s, i, 0)
+			i = jsontext.ScanValue(s, i, 1)
 		} else {
 			next = f + 1
 			var err error
@@ -158,19 +159,19 @@ func (d *Decoder) object(a *Arena, s string, values []Value) error {
 			}
 		}
 		if i < 0 {
-			return syntaxError(s, i)
+			return jsontext.SyntaxError(s, i)
 		}
-		if i = skipSpace(s, i); i < len(s) && s[i] == ',' {
-			i = skipSpace(s, i+1)
+		if i = jsontext.SkipSpace(s, i); i < len(s) && s[i] == ',' {
+			i = jsontext.SkipSpace(s, i+1)
 			continue
 		}
 		if i >= len(s) || s[i] != '}' {
-			return syntaxError(s, ^i)
+			return jsontext.SyntaxError(s, ^i)
 		}
 		break
 	}
-	if i = skipSpace(s, i+1); i < len(s) {
-		return syntaxError(s, ^i)
+	if i = jsontext.SkipSpace(s, i+1); i < len(s) {
+		return jsontext.SyntaxError(s, ^i)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 	"unsafe"
+
+	"github.com/weirstream/weir/internal/jsontext"
 )
 
 // readField reads the value at s[i] as what the field was declared to be. It returns the position after it, negative for
@@ -18,21 +20,21 @@ func readField(a *Arena, s string, i int, f *Field, v *Value) (int, error) {
 	switch {
 	case c == 'n':
 		*v = Null
-		return scanWord(s, i, "null"), nil
+		return jsontext.ScanWord(s, i, "null"), nil
 	case f.Kind == KindJSON:
-		end := scanValue(s, i, 0)
+		end := jsontext.ScanValue(s, i, 1)
 		if end > 0 {
 			*v = JSON(s[i:end])
 		}
 		return end, nil
 	case c == '"' && (f.Kind == KindString || f.Kind == KindTimestamp):
-		end, escaped := scanString(s, i)
+		end, escaped := jsontext.ScanString(s, i)
 		if end < 0 {
 			return end, nil
 		}
 		text := s[i+1 : end-1]
 		if escaped {
-			b := appendUnescaped(a.Buffer(len(text)), text)
+			b := jsontext.AppendUnescaped(a.Buffer(len(text)), text)
 			a.Keep(b)
 			text = unsafe.String(unsafe.SliceData(b), len(b))
 		}
@@ -48,12 +50,11 @@ func readField(a *Arena, s string, i int, f *Field, v *Value) (int, error) {
 		return end, nil
 	case f.Kind == KindBool && (c == 't' || c == 'f'):
 		*v = Bool(c == 't')
-		return scanValue(s, i, 0), nil
+		return jsontext.ScanValue(s, i, 1), nil
 	case (c == '-' || c-'0' <= 9) && (f.Kind == KindInt || f.Kind == KindFloat || f.Kind == KindTimestamp):
-		if m, decimals, end, ok := scanDecimal(s, i); ok {
+		if m, decimals, end, ok := jsontext.ScanDecimal(s, i); ok {
 			if f.Kind == KindFloat {
-				// Exact: both fit in the 53 bits of a float, and a division is rounded correctly.
-				*v = Float(float64(m) / pow10[decimals])
+				*v = Float(jsontext.Quotient(m, decimals))
 				return end, nil
 			}
 			if decimals == 0 && (f.Kind == KindInt || f.Unit == Millis) {
@@ -61,7 +62,7 @@ func readField(a *Arena, s string, i int, f *Field, v *Value) (int, error) {
 				return end, nil
 			}
 		}
-		end, real := scanNumber(s, i)
+		end, real := jsontext.ScanNumber(s, i)
 		if end < 0 {
 			return end, nil
 		}
@@ -70,14 +71,12 @@ func readField(a *Arena, s string, i int, f *Field, v *Value) (int, error) {
 		}
 		return end, nil
 	}
-	end := scanValue(s, i, 0)
+	end := jsontext.ScanValue(s, i, 1)
 	if end < 0 {
 		return end, nil
 	}
 	return 0, wrong(f, s[i:end])
 }
-
-var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 func wrong(f *Field, got string) error {
 	if len(got) > 60 {

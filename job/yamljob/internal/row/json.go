@@ -1,24 +1,28 @@
 package row
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weirstream/weir/internal/jsontext"
+)
 
 // Member returns a member of a JSON object: null if text is no object or has no such member, or if that is null.
 func Member(text, name string) Value {
 	if text == "" || text[0] != '{' {
 		return Null
 	}
-	for i := skipSpace(text, 1); i < len(text) && text[i] == '"'; i = skipSpace(text, i+1) {
-		end, escaped := scanString(text, i)
+	for i := jsontext.SkipSpace(text, 1); i < len(text) && text[i] == '"'; i = jsontext.SkipSpace(text, i+1) {
+		end, escaped := jsontext.ScanString(text, i)
 		key := text[i+1 : end-1]
 		if escaped {
-			key = string(appendUnescaped(nil, key))
+			key = string(jsontext.AppendUnescaped(nil, key))
 		}
-		i = skipSpace(text, skipSpace(text, end)+1)
-		end = scanValue(text, i, 0)
+		i = jsontext.SkipSpace(text, jsontext.SkipSpace(text, end)+1)
+		end = jsontext.ScanValue(text, i, 0)
 		if key == name {
 			return jsonOrNull(text[i:end])
 		}
-		if i = skipSpace(text, end); text[i] != ',' {
+		if i = jsontext.SkipSpace(text, end); text[i] != ',' {
 			break
 		}
 	}
@@ -31,9 +35,9 @@ func Element(text string, n int64) Value {
 		return Null
 	}
 	if n < 0 {
-		for i := skipSpace(text, 1); text[i] != ']'; i = skipSpace(text, i+1) {
+		for i := jsontext.SkipSpace(text, 1); text[i] != ']'; i = jsontext.SkipSpace(text, i+1) {
 			n++
-			if i = skipSpace(text, scanValue(text, i, 0)); text[i] != ',' {
+			if i = jsontext.SkipSpace(text, jsontext.ScanValue(text, i, 0)); text[i] != ',' {
 				break
 			}
 		}
@@ -41,13 +45,13 @@ func Element(text string, n int64) Value {
 			return Null
 		}
 	}
-	for i := skipSpace(text, 1); text[i] != ']'; i = skipSpace(text, i+1) {
-		end := scanValue(text, i, 0)
+	for i := jsontext.SkipSpace(text, 1); text[i] != ']'; i = jsontext.SkipSpace(text, i+1) {
+		end := jsontext.ScanValue(text, i, 0)
 		if n == 0 {
 			return jsonOrNull(text[i:end])
 		}
 		n--
-		if i = skipSpace(text, end); text[i] != ',' {
+		if i = jsontext.SkipSpace(text, end); text[i] != ',' {
 			break
 		}
 	}
@@ -69,5 +73,5 @@ func Text(text string) string {
 	if text = text[1 : len(text)-1]; strings.IndexByte(text, '\\') < 0 {
 		return text
 	}
-	return string(appendUnescaped(make([]byte, 0, len(text)), text))
+	return string(jsontext.AppendUnescaped(make([]byte, 0, len(text)), text))
 }

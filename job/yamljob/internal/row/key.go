@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/weirstream/weir/internal/jsontext"
 )
 
 // Key encoding (docs/formats/job-yaml.md; frozen, since the key is part of the state and of what a sink writes):
@@ -25,7 +27,7 @@ func AppendKey(dst []byte, values ...Value) []byte {
 		case KindNull, KindFailed:
 		case KindFloat:
 			if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
-				return AppendFloat(dst, f)
+				return jsontext.AppendFloat(dst, f)
 			}
 		case KindString:
 			if s := v.Str(); s == "" || s[0] != '[' {
@@ -63,9 +65,14 @@ func PlainKey(v Value) (key string, ok bool) {
 func appendKeyString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
-			dst = appendEscape(dst, c)
-		} else {
+		switch c := s[i]; {
+		case c == '\b':
+			dst = append(dst, `\u0008`...)
+		case c == '\f':
+			dst = append(dst, `\u000c`...)
+		case c < ' ' || c == '"' || c == '\\':
+			dst = jsontext.AppendEscape(dst, c)
+		default:
 			dst = append(dst, c)
 		}
 	}
@@ -87,18 +94,18 @@ func DecodeKey(key string, kinds []Kind, values []Value) error {
 		var end int
 		if key[i] == '"' {
 			var escaped bool
-			if end, escaped = scanString(key, i); end < 0 {
+			if end, escaped = jsontext.ScanString(key, i); end < 0 {
 				return errKey
 			}
 			text := key[i+1 : end-1]
 			if escaped {
-				b := appendUnescaped(nil, text)
+				b := jsontext.AppendUnescaped(nil, text)
 				text = unsafe.String(unsafe.SliceData(b), len(b))
 			}
 			if err := decodeKeyText(text, kind, &values[n]); err != nil {
 				return err
 			}
-		} else if end = scanValue(key, i, 0); end < 0 {
+		} else if end = jsontext.ScanValue(key, i, 0); end < 0 {
 			return errKey
 		} else if text := key[i:end]; text == "null" {
 			values[n] = Null

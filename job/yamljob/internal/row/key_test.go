@@ -28,6 +28,7 @@ func TestKeyEncodingIsFrozen(t *testing.T) {
 		{[]Value{at}, `2013-01-01T10:00:00.250Z`},
 		{[]Value{String("AA"), Int(17), Null}, `["AA",17,null]`},
 		{[]Value{String("a,\"\\\n\x01é"), Bool(false), at}, `["a,\"\\\n\u0001é",false,"2013-01-01T10:00:00.250Z"]`},
+		{[]Value{String("\b"), String("\f")}, `["\u0008","\u000c"]`},
 		{[]Value{String(""), String("")}, `["",""]`},
 	} {
 		got := AppendKey(nil, c.values...)

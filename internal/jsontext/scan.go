@@ -1,4 +1,4 @@
-package row
+package jsontext
 
 import (
 	"encoding/binary"
@@ -9,21 +9,19 @@ import (
 	"unsafe"
 )
 
-// The scanner walks JSON text (RFC 8259) without building anything. Positions are offsets into the text; a negative one
-// is an error at ^position. encoding/json's Valid is the oracle of its fuzz test.
+// MaxDepth is how deep objects and arrays may be nested, as in encoding/json.
+const MaxDepth = 10_000
 
-// maxDepth is how deep values may be nested, as in encoding/json.
-const maxDepth = 10_000
-
-func skipSpace(s string, i int) int {
-	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
+// SkipSpace returns the position of the first byte at or after s[i] that is not white space.
+func SkipSpace(s string, i int) int {
+	for i < len(s) && s[i] <= ' ' && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// scanString returns the position after the string that begins at s[i] (its quote), and whether it has escapes.
-func scanString(s string, i int) (end int, escaped bool) {
+// ScanString returns the position after the string that begins at s[i] (its quote), and whether it has escapes.
+func ScanString(s string, i int) (end int, escaped bool) {
 	i++
 	for {
 		for i+8 <= len(s) {
@@ -52,6 +50,31 @@ func scanString(s string, i int) (end int, escaped bool) {
 			i++
 		}
 	}
+}
+
+// ScanName is for the names of members, which are short. It looks at the string that begins at s[i] (its quote): if that has
+// less than eight bytes, none of them to be escaped, and eight bytes of text follow the quote, it returns its NameWord and
+// its length. Otherwise ok is false, and ScanString decides.
+func ScanName(s string, i int) (word uint64, n int, ok bool) {
+	if i+9 > len(s) {
+		return 0, 0, false
+	}
+	w := word8(s, i+1)
+	n = bits.TrailingZeros64(special8(w)) >> 3
+	return w & (1<<(8*n) - 1), n, n < 8 && s[i+1+n] == '"'
+}
+
+// NameWord is a name as a word, to look it up by. A name of less than eight bytes is its bytes, the first one lowest, and
+// zeros: no other has that word. In that of a longer one its first and its last eight bytes are mixed.
+func NameWord(name string) uint64 {
+	if n := len(name); n >= 8 {
+		return word8(name, 0) + bits.RotateLeft64(word8(name, n-8), 29)
+	}
+	var w uint64
+	for i := range len(name) {
+		w |= uint64(name[i]) << (8 * i)
+	}
+	return w
 }
 
 // word8 returns the eight bytes at i, the first one lowest.
@@ -107,110 +130,44 @@ func hex4(s string, i int) (rune, bool) {
 	return r, true
 }
 
-// scanNumber returns the position after the number that begins at s[i], and whether it has a fraction or an exponent.
-func scanNumber(s string, i int) (end int, real bool) {
-	if i < len(s) && s[i] == '-' {
-		i++
-	}
-	digits := func() bool {
-		from := i
-		for i < len(s) && s[i]-'0' <= 9 {
-			i++
-		}
-		return i > from
-	}
-	if i < len(s) && s[i] == '0' {
-		i++
-	} else if !digits() {
-		return ^i, false
-	}
-	if i < len(s) && s[i] == '.' {
-		real = true
-		if i++; !digits() {
-			return ^i, true
-		}
-	}
-	if i < len(s) && s[i]|0x20 == 'e' {
-		real = true
-		if i++; i < len(s) && (s[i] == '+' || s[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return ^i, true
-		}
-	}
-	return i, real
-}
-
-// scanDecimal reads a plain number in one go: digits, perhaps a sign before and a fraction behind, at most 15 digits. Its
-// value is mantissa / 10^decimals. ok is false for anything else, right or wrong: scanNumber then decides.
-func scanDecimal(s string, i int) (mantissa int64, decimals, end int, ok bool) {
-	negative := s[i] == '-'
-	if negative {
-		i++
-	}
-	first, point := i, -1
-	for ; i < len(s); i++ {
-		if c := s[i] - '0'; c <= 9 {
-			mantissa = mantissa*10 + int64(c)
-		} else if s[i] == '.' && point < 0 && i > first {
-			point = i
-		} else {
-			break
-		}
-		if i-first > 15 {
-			return 0, 0, 0, false
-		}
-	}
-	if point >= 0 {
-		decimals = i - point - 1
-	}
-	switch {
-	case i == first, point >= 0 && decimals == 0, i < len(s) && (s[i]|0x20 == 'e' || s[i] == '.'):
-		return 0, 0, 0, false
-	case s[first] == '0' && i > first+1 && point != first+1:
-		return 0, 0, 0, false
-	}
-	if negative {
-		mantissa = -mantissa
-	}
-	return mantissa, decimals, i, !negative || mantissa != 0
-}
-
-func scanWord(s string, i int, word string) int {
+// ScanWord returns the position after word, which is to stand at s[i].
+func ScanWord(s string, i int, word string) int {
 	if len(s)-i >= len(word) && s[i:i+len(word)] == word {
 		return i + len(word)
 	}
 	return ^i
 }
 
-// scanValue returns the position after the value that begins at s[i].
-func scanValue(s string, i, depth int) int {
-	if i >= len(s) || depth > maxDepth {
+// ScanValue returns the position after the value that begins at s[i], inside depth objects and arrays.
+func ScanValue(s string, i, depth int) int {
+	if i >= len(s) {
 		return ^i
 	}
 	switch s[i] {
 	case '"':
-		end, _ := scanString(s, i)
+		end, _ := ScanString(s, i)
 		return end
 	case 't':
-		return scanWord(s, i, "true")
+		return ScanWord(s, i, "true")
 	case 'f':
-		return scanWord(s, i, "false")
+		return ScanWord(s, i, "false")
 	case 'n':
-		return scanWord(s, i, "null")
+		return ScanWord(s, i, "null")
 	case '{':
 		return scanMembers(s, i, '}', depth+1)
 	case '[':
 		return scanMembers(s, i, ']', depth+1)
 	}
-	end, _ := scanNumber(s, i)
+	end, _ := ScanNumber(s, i)
 	return end
 }
 
-// scanMembers walks an object or an array, whose opening bracket is s[i].
+// scanMembers walks an object or an array, whose opening bracket is s[i]; it is the depth-th one that is open.
 func scanMembers(s string, i int, closing byte, depth int) int {
-	if i = skipSpace(s, i+1); i < len(s) && s[i] == closing {
+	if depth > MaxDepth {
+		return ^i
+	}
+	if i = SkipSpace(s, i+1); i < len(s) && s[i] == closing {
 		return i + 1
 	}
 	for {
@@ -218,30 +175,30 @@ func scanMembers(s string, i int, closing byte, depth int) int {
 			if i >= len(s) || s[i] != '"' {
 				return ^i
 			}
-			if i, _ = scanString(s, i); i < 0 {
+			if i, _ = ScanString(s, i); i < 0 {
 				return i
 			}
-			if i = skipSpace(s, i); i >= len(s) || s[i] != ':' {
+			if i = SkipSpace(s, i); i >= len(s) || s[i] != ':' {
 				return ^i
 			}
-			i = skipSpace(s, i+1)
+			i = SkipSpace(s, i+1)
 		}
-		if i = scanValue(s, i, depth); i < 0 {
+		if i = ScanValue(s, i, depth); i < 0 {
 			return i
 		}
-		i = skipSpace(s, i)
+		i = SkipSpace(s, i)
 		switch {
 		case i < len(s) && s[i] == closing:
 			return i + 1
 		case i >= len(s) || s[i] != ',':
 			return ^i
 		}
-		i = skipSpace(s, i+1)
+		i = SkipSpace(s, i+1)
 	}
 }
 
-// appendUnescaped appends the text of a string's inside, which has been scanned. Half a surrogate pair becomes U+FFFD.
-func appendUnescaped(dst []byte, s string) []byte {
+// AppendUnescaped appends the text of a string's inside, which has been scanned. Half a surrogate pair becomes U+FFFD.
+func AppendUnescaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		if s[i] != '\\' {
 			dst = append(dst, s[i])
@@ -282,8 +239,8 @@ func appendUnescaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// syntaxError says where a text is not JSON; at is what a scan function returned.
-func syntaxError(s string, at int) error {
+// SyntaxError says where a text is not JSON; at is what a Scan function returned.
+func SyntaxError(s string, at int) error {
 	if at = ^at; at >= len(s) {
 		return fmt.Errorf("not JSON: it ends too early, after %d bytes", len(s))
 	}
