@@ -10,7 +10,7 @@ RUN    ?= .
 # Scenarios to leave out: make integration SKIP='TestNodes|TestTheOnlyNode'
 SKIP   ?= ^$$
 
-.PHONY: build test race synctests nightly integration soak mutants check image up down bench clean
+.PHONY: build test race synctests nightly integration soak mutants check image up down bench bench-quick bench-compare clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w' -o bin/processor ./cmd/processor
@@ -60,8 +60,19 @@ up: image
 down:
 	docker compose down --volumes
 
-bench: build
+# Weir beside Flink, Kafka Streams and bare franz-go: an hour and a half. bench/run.sh says what can be set.
+bench:
 	bench/run.sh
+
+# Weir and bare franz-go alone, on small inputs: under two minutes.
+bench-quick:
+	bench/run.sh quick
+
+# The Go benchmarks of two commits: make bench-compare OLD=HEAD~3 NEW=HEAD ("." is the working tree).
+OLD ?= HEAD
+NEW ?= .
+bench-compare:
+	bench/compare.sh '$(OLD)' '$(NEW)'
 
 clean:
 	rm -rf bin

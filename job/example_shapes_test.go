@@ -18,7 +18,7 @@ import (
 // the key of what a sink writes, unless encode sets another one.
 func ExampleKeyBy() {
 	brokers, finish := kafkaOf(map[string][]string{
-		"views": {`{"User":"ann","Page":"/"}`, `{"User":"bob","Page":"/buy"}`, `{"User":"bob","Page":"/"}`},
+		"views": {`{"user":"ann","page":"/"}`, `{"user":"bob","page":"/buy"}`, `{"user":"bob","page":"/"}`},
 		"pages": nil,
 	})
 	defer finish()
@@ -39,8 +39,8 @@ func ExampleKeyBy() {
 // A union is one stream of several. The steps after it do not see where a record came from.
 func ExampleUnion() {
 	brokers, finish := kafkaOf(map[string][]string{
-		"web":    {`{"User":"ann","Page":"/"}`},
-		"app":    {`{"User":"ann","Page":"/buy"}`, `{"User":"bob","Page":"/"}`},
+		"web":    {`{"user":"ann","page":"/"}`},
+		"app":    {`{"user":"ann","page":"/buy"}`, `{"user":"bob","page":"/"}`},
 		"counts": nil,
 	})
 	defer finish()
@@ -62,7 +62,7 @@ func ExampleUnion() {
 // A side output takes what does not belong into the stream: here views of nobody. The step that reads it names the tag.
 func ExampleSide() {
 	brokers, finish := kafkaOf(map[string][]string{
-		"views":  {`{"User":"ann","Page":"/"}`, `{"Page":"/buy"}`},
+		"views":  {`{"user":"ann","page":"/"}`, `{"page":"/buy"}`},
 		"users":  nil,
 		"nobody": nil,
 	})

@@ -19,8 +19,9 @@ import (
 
 // View is what the job reads: somebody looked at a page, or clicked on something.
 type View struct {
-	User, Page string
-	Click      bool
+	User  string `json:"user"`
+	Page  string `json:"page"`
+	Click bool   `json:"click"`
 }
 
 func isClick(v View) bool { return v.Click }
@@ -35,10 +36,10 @@ func encodeCount(c operators.KeyCount, out *stream.Record) error {
 // memory, and ends by itself because its source has a stop_at.
 func ExampleGraph() {
 	brokers, finish := kafkaWith("views",
-		`{"User":"ann","Page":"/","Click":true}`,
-		`{"User":"bob","Page":"/","Click":false}`,
-		`{"User":"ann","Page":"/buy","Click":true}`,
-		`{"User":"bob","Page":"/buy","Click":true}`,
+		`{"user":"ann","page":"/","click":true}`,
+		`{"user":"bob","page":"/","click":false}`,
+		`{"user":"ann","page":"/buy","click":true}`,
+		`{"user":"bob","page":"/buy","click":true}`,
 	)
 	defer finish()
 

@@ -95,6 +95,7 @@ func (g *Graph) Validate() error {
 			bad(n, "an event_time step must follow its source without a key_by or union between, and with the same parallelism: it needs to see each split in order")
 		}
 	}
+	g.loops(bad)
 	if sources == 0 {
 		errs = append(errs, fmt.Errorf("job %s: no source", g.name))
 	}

@@ -16,8 +16,9 @@ type FencedError struct {
 	Err error
 }
 
+// Error does not say by whom: who reads the last pointer does.
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("transaction %s: fenced: another process has taken over, or the transaction timed out (%s)", e.Transaction, code(e.Err))
+	return fmt.Sprintf("transaction %s: fenced (%s)", e.Transaction, code(e.Err))
 }
 
 // Unwrap returns the broker's answer.

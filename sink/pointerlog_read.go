@@ -52,23 +52,49 @@ func (l *PointerLog) List(ctx context.Context, max int) ([]LoggedPointer, error)
 // ErrNoRecord marks an offset of the checkpoint partition at which there is no committed record, or none any more.
 var ErrNoRecord = errors.New("there is no committed record")
 
-// At returns the committed record at an offset, or [ErrNoRecord].
+// At returns the committed record at an offset, or [ErrNoRecord]. A node that has not got as far as the offset, since it lags
+// behind or does not know that it leads no more, has not said that there is none: it is asked again, and another one that
+// leads, until the timeout.
 func (l *PointerLog) At(ctx context.Context, offset int64) (*LoggedPointer, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	pointers, _, err := l.fetch(ctx, offset, 1)
-	if errors.Is(err, kerr.OffsetOutOfRange) {
-		err = fmt.Errorf("%w at offset %d: it was deleted", ErrNoRecord, offset)
-	}
-	if err != nil {
-		return nil, l.wrap(err)
-	}
-	for i := range pointers {
-		if pointers[i].Offset == offset {
-			return &pointers[i], nil
+	var backoff kafka.Backoff
+	for {
+		pointers, next, err := l.fetch(ctx, offset, 1)
+		switch {
+		case errors.Is(err, kerr.OffsetOutOfRange):
+			if l.startsAfter(ctx, offset) {
+				return nil, l.wrap(fmt.Errorf("%w at offset %d: it was deleted", ErrNoRecord, offset))
+			}
+		case err != nil:
+			return nil, l.wrap(err)
+		case len(pointers) > 0 && pointers[0].Offset == offset:
+			return &pointers[0], nil
+		case next > offset:
+			return nil, l.wrap(fmt.Errorf("%w at offset %d", ErrNoRecord, offset))
+		default:
+			err = fmt.Errorf("reading at offset %d: the broker has nothing there yet", offset)
+		}
+		if !backoff.Wait(ctx) {
+			return nil, l.wrap(err)
 		}
 	}
-	return nil, l.wrap(fmt.Errorf("%w at offset %d", ErrNoRecord, offset))
+}
+
+// Since returns the committed records from one offset to before another, which the caller has written and which is
+// acknowledged. It reads up to there whatever it takes: only a node that leads has that offset, so nothing is missed that
+// another process has committed before it.
+func (l *PointerLog) Since(ctx context.Context, from, to int64) ([]LoggedPointer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	found, err := l.read(ctx, from, to)
+	return found, l.wrap(err)
+}
+
+// startsAfter reports that the records up to an offset were deleted.
+func (l *PointerLog) startsAfter(ctx context.Context, offset int64) bool {
+	start, err := l.offset(ctx, earliest, everything)
+	return err == nil && start > offset
 }
 
 // backwards returns the last max committed records below end, newest first. It reads a piece at the end, and pieces before
@@ -105,6 +131,7 @@ func (l *PointerLog) read(ctx context.Context, from, to int64) ([]LoggedPointer,
 				from = start
 				continue
 			}
+			next, err = from, nil // the node has not got that far: see At
 		}
 		if err != nil {
 			return nil, err

@@ -10,10 +10,11 @@ import (
 // are asked for only twice, since that allocates too.
 func (b *bench) allocs(ctx context.Context) error {
 	job := b.newJob()
-	s := spec{job: job, in: b.allocsTopic, out: job + "-out", interval: b.killInterval}
+	s := spec{job: job, in: b.big, out: job + "-out", interval: 200 * time.Millisecond}
 	if err := b.topic(ctx, s.out); err != nil {
 		return err
 	}
+	defer b.drop(ctx, s.out)
 	_, total, err := b.ends(ctx, s.in, false)
 	if err != nil {
 		return err

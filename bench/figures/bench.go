@@ -28,6 +28,12 @@ func newBench(s settings) (*bench, error) {
 		return nil, err
 	}
 	s.dir = dir
+	// The peers' scripts run in a folder of their own.
+	for _, folder := range []*string{&s.bin, &s.peers} {
+		if *folder, err = filepath.Abs(*folder); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -49,6 +55,12 @@ func (b *bench) newJob() string {
 // topic creates a topic of four partitions.
 func (b *bench) topic(ctx context.Context, name string) error {
 	_, err := b.admin.CreateTopic(ctx, 4, 1, nil, name)
+	return err
+}
+
+// drop deletes a topic: what a figure wrote may be large.
+func (b *bench) drop(ctx context.Context, name string) error {
+	_, err := b.admin.DeleteTopic(ctx, name)
 	return err
 }
 
@@ -100,7 +112,7 @@ func (b *bench) record(name, program, unit string, samples []float64) error {
 		return fmt.Errorf("%s of %s: no samples", name, program)
 	}
 	slices.Sort(samples)
-	line := fmt.Sprintf("%s,%s,%s,%d,%.3f,%.3f,%.3f", name, program, unit, len(samples),
+	line := fmt.Sprintf("%s,%s,%s,%d,%.3f,%.3f,%.3f", name+b.suffix, program, unit, len(samples),
 		quantile(samples, 0.5), quantile(samples, 0.99), samples[len(samples)-1])
 	fmt.Println(line)
 	f, err := os.OpenFile(b.csv, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)

@@ -43,3 +43,46 @@ func TestMetricAddsUpItsSamplesAndNoOthers(t *testing.T) {
 		t.Errorf("got %g, want 7", got)
 	}
 }
+
+func TestLatenciesAreNamedLikeCells(t *testing.T) {
+	for text, want := range map[string]latencyRun{
+		"weir-w1@20":        {"weir", "w1", 20 * time.Millisecond},
+		"limit-alt-w1@100":  {"limit-alt", "w1", 100 * time.Millisecond},
+		"weir-yaml-w3@1000": {"weir-yaml", "w3", time.Second},
+	} {
+		if got, err := parseLatency(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "weir", "weir-w1", "w1@20", "weir-w1@", "weir-w1@0", "weir-w1@fast"} {
+		if got, err := parseLatency(text); err == nil {
+			t.Errorf("%q was taken for %+v", text, got)
+		}
+	}
+}
+
+func TestProcessesTellWhatTheyUse(t *testing.T) {
+	p, err := start(filepath.Join(t.TempDir(), "log"), "", "sh", "-c", "while :; do :; done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		used, err := p.cpu()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a loop used no CPU time")
+		}
+	}
+	if _, err := p.written(); err != nil {
+		t.Error(err)
+	}
+	if megabytes, err := p.resident(); err != nil || megabytes <= 0 {
+		t.Errorf("resident memory %g MB, %v", megabytes, err)
+	}
+}

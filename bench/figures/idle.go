@@ -38,8 +38,8 @@ func (b *bench) start(ctx context.Context) error {
 	return nil
 }
 
-// memory measures what such a job holds in memory once it has been idle for a while.
-func (b *bench) memory(ctx context.Context) error {
+// idleMemory measures what such a job holds in memory once it has been idle for a while.
+func (b *bench) idleMemory(ctx context.Context) error {
 	for _, yaml := range []bool{false, true} {
 		s, err := b.idleJob(ctx, yaml)
 		if err != nil {

@@ -10,18 +10,20 @@ import (
 	"time"
 )
 
-// pause runs W3 over an input with many keys and takes every snapshot from when nearly all of them are in state.
+// pause runs W3 over an input with many keys and takes every snapshot from when nearly all of them are in state, or, with
+// -after-first, all.
 func (b *bench) pause(ctx context.Context) error {
 	job := b.newJob()
 	if err := b.topic(ctx, job+"-out"); err != nil {
 		return err
 	}
+	defer b.drop(ctx, job+"-out")
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(b.dir, job+".pauses")
-	p, err := b.run(spec{job: job, in: b.keysTopic, out: job + "-out", interval: b.keysInterval, address: address, extra: []string{"-pauses", file}})
+	p, err := b.run(spec{job: job, in: b.keysTopic, out: job + "-out", interval: b.keysInterval, address: address, memory: b.memory, extra: []string{"-pauses", file}})
 	if err != nil {
 		return err
 	}
@@ -30,11 +32,14 @@ func (b *bench) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = b.until(ctx, p, "the keys in state", 200*time.Millisecond, func() (bool, error) {
+	inState := func() (bool, error) {
 		_, page := get(address, "/metrics")
 		return metric(page, "weir_state_entries") >= b.pauseKeysShare*float64(b.keys), nil
-	})
-	if err != nil {
+	}
+	if b.afterFirst { // the entries in memory may never be so many
+		inState = b.committed(ctx, job+"-out", int64(b.keys))
+	}
+	if err = b.until(ctx, p, "the keys in state", 50*time.Millisecond, inState); err != nil {
 		return err
 	}
 	full := time.Now()

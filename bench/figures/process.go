@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,11 +28,15 @@ type process struct {
 // spec says which job to run.
 type spec struct {
 	job, in, out string
-	interval     time.Duration
+	// work is w1 to w4; empty for w3.
+	work     string
+	interval time.Duration
 	// yaml runs the YAML file instead of the Go job.
 	yaml bool
 	// address is where the job listens, "off" for nowhere.
 	address string
+	// memory is the budget for state, empty for the engine's default.
+	memory string
 	// extra are flags of the Go job.
 	extra []string
 }
@@ -44,26 +49,43 @@ func (s spec) program() string {
 	return "weir"
 }
 
-// run starts W3. Its output goes to a log in the bench's folder, its state to a folder of the job.
+// run starts a job of Weir. Its output goes to a log in the bench's folder, its state to a folder of the job.
 func (b *bench) run(s spec) (*process, error) {
 	dir := filepath.Join(b.dir, s.job)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	work := s.work
+	if work == "" {
+		work = "w3"
+	}
+	if s.yaml {
+		args := []string{"run", filepath.Join(b.settings.jobs, work+".yaml"), "--address", s.address,
+			"--set", "kafka.brokers=" + b.brokers, "--set", "job=" + s.job, "--set", "source.events.topics=" + s.in,
+			"--set", "sink.out.topic=" + s.out, "--set", "checkpoint.interval=" + s.interval.String(),
+			"--set", "checkpoint.storage=" + dir + "/state", "--set", "checkpoint.local_dir=" + dir + "/local"}
+		if s.memory != "" {
+			args = append(args, "--set", "checkpoint.memory="+s.memory)
+		}
+		return start(dir+".log", "", filepath.Join(b.bin, "processor"), append(args, s.extra...)...)
+	}
+	args := []string{"-work", work, "-brokers", b.brokers, "-in", s.in, "-out", s.out, "-group", s.job,
+		"-interval", s.interval.String(), "-dir", dir, "-address", s.address}
+	if s.memory != "" {
+		args = append(args, "-memory", s.memory)
+	}
+	return start(dir+".log", "", filepath.Join(b.bin, "weir"), append(args, s.extra...)...)
+}
+
+// start starts a program in a folder, empty for this one; what it prints goes to a log.
+func start(logFile, folder, path string, args ...string) (*process, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	path, args := b.weir, append([]string{"-work", "w3", "-brokers", b.brokers, "-in", s.in, "-out", s.out, "-group", s.job,
-		"-interval", s.interval.String(), "-dir", dir, "-address", s.address}, s.extra...)
-	if s.yaml {
-		path, args = b.processor, []string{"run", filepath.Join(b.settings.jobs, "w3.yaml"), "--address", s.address,
-			"--set", "kafka.brokers=" + b.brokers, "--set", "job=" + s.job, "--set", "source.events.topics=" + s.in,
-			"--set", "sink.out.topic=" + s.out, "--set", "checkpoint.interval=" + s.interval.String(),
-			"--set", "checkpoint.storage=" + dir + "/state", "--set", "checkpoint.local_dir=" + dir + "/local"}
-	}
 	p := &process{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	p.cmd.Dir = folder
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = child.EndWithParent()
 	p.started = time.Now()
@@ -111,6 +133,39 @@ func (p *process) resident() (float64, error) {
 		}
 	}
 	return 0, errors.New("no VmRSS in /proc")
+}
+
+// cpu is the CPU time that the process has used, in seconds.
+func (p *process) cpu() (float64, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// Behind the name, which may hold anything but ends with the last ")", user and system time are the 12th and 13th field.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("no CPU time in /proc")
+	}
+	user, err1 := strconv.ParseFloat(fields[11], 64)
+	system, err2 := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / ticks, errors.Join(err1, err2)
+}
+
+// ticks are the units a second that /proc counts CPU time in: USER_HZ, 100 wherever Go runs on Linux.
+const ticks = 100
+
+// written is how many bytes the process has caused to be written to disks.
+func (p *process) written() (float64, error) {
+	io, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(io)) {
+		if rest, ok := strings.CutPrefix(line, "write_bytes:"); ok {
+			return strconv.ParseFloat(strings.TrimSpace(rest), 64)
+		}
+	}
+	return 0, errors.New("no write_bytes in /proc")
 }
 
 // freeAddress is one of this machine on which nothing listens.

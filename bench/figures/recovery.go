@@ -4,17 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// recovery kills W3 several times on its way through the input, restarts it at once, and waits for the first record that
-// was written after the kill and committed. At the end the peers' check looks at the whole output.
-func (b *bench) recovery(ctx context.Context) error {
-	s := spec{job: b.newJob(), in: b.recoveryTopic, interval: b.killInterval, address: "off"}
+func (b *bench) recovery(ctx context.Context) error { return b.recover(ctx, "recovery", false) }
+
+func (b *bench) recoveryFetch(ctx context.Context) error {
+	return b.recover(ctx, "recovery-fetch", true)
+}
+
+// recover kills W3 several times on its way through the input, restarts it at once, without its local state if fetch says
+// so, and waits for the first record that was written after the kill and committed. At the end the peers' check looks at the
+// whole output.
+func (b *bench) recover(ctx context.Context, name string, fetch bool) error {
+	s := spec{job: b.newJob(), in: b.recoveryTopic, interval: b.killInterval, address: "off", memory: b.memory}
 	s.out = s.job + "-out"
 	if err := b.topic(ctx, s.out); err != nil {
 		return err
@@ -23,6 +32,11 @@ func (b *bench) recovery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The first kill comes when every key has been seen: a third of the input is out, or all that names new ones.
+	begin := 1.0 / 3
+	if b.afterFirst {
+		begin = float64(b.keys) / float64(total)
+	}
 	p, err := b.run(s)
 	if err != nil {
 		return err
@@ -30,16 +44,25 @@ func (b *bench) recovery(ctx context.Context) error {
 	defer func() { p.kill() }()
 	var took []float64
 	for i := range b.kills {
-		// The first kill comes when a third of the input is out: by then every key has been seen.
-		share := 1.0/3 + float64(i)*0.6/float64(b.kills)
+		share := begin + float64(i)*(0.93-begin)/float64(b.kills)
 		if err := b.until(ctx, p, "output", 10*time.Millisecond, b.committed(ctx, s.out, int64(share*float64(total)))); err != nil {
 			return err
 		}
 		killed := time.Now()
 		p.kill()
+		if fetch {
+			removing := time.Now()
+			if err := os.RemoveAll(filepath.Join(b.dir, s.job, "local")); err != nil {
+				return err
+			}
+			killed = killed.Add(time.Since(removing)) // another machine would not have it
+		}
 		ends, _, err := b.ends(ctx, s.out, false)
 		if err != nil {
 			return err
+		}
+		if done, err := b.committed(ctx, s.out, total)(); err != nil || done {
+			return errors.Join(err, errors.New("the input is too small: all of it may be out at the last kill"))
 		}
 		if p, err = b.run(s); err != nil {
 			return err
@@ -59,15 +82,20 @@ func (b *bench) recovery(ctx context.Context) error {
 	if err := p.stop(); err != nil {
 		return err
 	}
-	verdict, err := exec.CommandContext(ctx, b.count, "-brokers", b.brokers, "-mode", "w3", "-in", s.in, "-out", s.out).CombinedOutput()
-	fmt.Printf("recovery: %s", verdict)
+	check := exec.CommandContext(ctx, filepath.Join(b.bin, "count"), "-brokers", b.brokers, "-mode", "w3", "-in", s.in, "-out", s.out)
+	check.Dir = b.peers // it keeps what it finds out about inputs there
+	verdict, err := check.CombinedOutput()
+	fmt.Printf("%s: %s", name, verdict)
 	if err != nil {
-		return fmt.Errorf("%s: %w", b.count, err)
+		return fmt.Errorf("%s: %w", check.Path, err)
 	}
 	if !strings.HasPrefix(string(verdict), "OK") {
-		return errors.New("the output is wrong")
+		return fmt.Errorf("the output is wrong, it is in topic %s", s.out)
 	}
-	return b.record("recovery", "weir", "ms", took)
+	if err := b.drop(ctx, s.out); err != nil {
+		return err
+	}
+	return b.record(name, "weir", "ms", took)
 }
 
 // firstRecord waits for the first record at or behind the given offsets that a read_committed reader gets, and returns

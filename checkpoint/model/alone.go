@@ -20,7 +20,7 @@ func (l *loners) stuck(s *state) string {
 	}
 	for i := range l.e.Processes {
 		n := *s
-		n.crashes, n.network, n.timeouts, n.strangers, n.losses = 0, 0, 0, 0, 0
+		n.crashes, n.network, n.timeouts, n.strangers, n.losses, n.stale = 0, 0, 0, 0, 0, 0
 		n.late, n.lateInit = [slots]message{}, 0
 		for k := range n.procs {
 			if k != i {

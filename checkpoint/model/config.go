@@ -22,6 +22,8 @@ type Config struct {
 	// has given up; the broker times a transaction out; somebody else has a transaction open on the checkpoint partition;
 	// the checkpoint topic is deleted and made again.
 	Crashes, Network, Timeouts, Strangers, Losses uint8
+	// Stale is how many reads of a recovery a node answers that leads no more and does not know it: with what was true before.
+	Stale uint8
 
 	// Departure is what the model does otherwise than DESIGN.md says.
 	Departure Departure
@@ -81,6 +83,7 @@ const (
 	RepeatsFrom                    // 10: a start does not look whether its request is carried out
 	NoGroup                        // 11: recovery does not look at the group
 	GroupReadLast                  // 11: the group is read after the pointer
+	LooksOnce                      // 5: an attempt's first commit does not look again whether its pointer was the last
 	PointerOutside                 // the one idea: the pointer is committed before the transaction
 	departures
 )
@@ -88,7 +91,7 @@ const (
 var departureNames = [...]string{
 	"faithful", "slot per process", "two pool sizes", "into transaction", "IDs go back", "ID left out", "out-of-order commit", "out-of-order send",
 	"pointer before fencing", "not every slot fenced", "no stable wait", "commit retried", "quiet new epoch", "lost answer is success", "fences back",
-	"fenced stops", "stops for older", "skip after barrier", "no first checkpoint", "repeats from", "no group", "group read last", "pointer outside",
+	"fenced stops", "stops for older", "skip after barrier", "no first checkpoint", "repeats from", "no group", "group read last", "looks once", "pointer outside",
 }
 
 func (d Departure) String() string { return departureNames[d] }

@@ -32,12 +32,12 @@ var plantedFaults = []planted{
 	{SlotPerProcess, two.with(Output, func(c *Config) { c.Network, c.Checkpoints = 1, 5 }), "it will come again"},
 	{TwoPoolSizes, two.with(Output, nil), "it will come again"},
 	{IntoTransaction, one.with(Output, nil), "it will come again"},
-	{IDsGoBack, two.with(Output, func(c *Config) { c.From = 1 }), "begins as if for the first time"},
-	{IDLeftOut, two.with(Output, nil), "begins as if for the first time"},
+	{IDsGoBack, two.with(Output, func(c *Config) { c.From = 1 }), "lost"},
+	{IDLeftOut, two.with(Output, nil), "it will come again"},
 	{OutOfOrderCommit, one.with(Output, func(c *Config) { c.Concurrent = 2 }), "lost"},
 	{OutOfOrderSend, one.with(Output, func(c *Config) { c.Concurrent = 2 }), "before those of the one before"},
 	{PointerBeforeFencing, two.with(Output, nil), "begins as if for the first time"},
-	{NotEverySlotFenced, two.with(Output, nil), "it will come again"},
+	{NotEverySlotFenced, two.with(Output, nil), "a second time"},
 	{NoStableWait, one.with(Refusal, func(c *Config) { c.Strangers = 1 }), "refused"},
 	{CommitRetried, one.with(Output, func(c *Config) { c.TransactionVersion, c.Records, c.Checkpoints = 1, 4, 6 }), "without its pointer"},
 	{QuietNewEpoch, two.with(Output, nil), "lost"},
@@ -50,6 +50,7 @@ var plantedFaults = []planted{
 	{RepeatsFrom, one.with(Once, func(c *Config) { c.From = 1 }), "a second time"},
 	{NoGroup, one.with(Output, func(c *Config) { c.Losses = 1 }), "begins as if for the first time"},
 	{GroupReadLast, two.with(Refusal, nil), "refused"},
+	{LooksOnce, one.with(Output, func(c *Config) { c.Stale, c.Timeouts, c.Network = 2, 0, 0 }), "begins as if for the first time"},
 	{PointerOutside, one.with(Output, nil), "lost"},
 }
 

@@ -22,7 +22,7 @@ func (s *state) hash(buf []byte) (uint64, []byte) {
 	for _, r := range s.out[:s.nout] {
 		buf = append(buf, r.of<<4|r.record)
 	}
-	buf = append(buf, s.group, s.lateInit, s.crashes<<4|s.network, s.timeouts<<4|s.strangers, s.losses<<4|bit(s.lost))
+	buf = append(buf, s.group, s.lateInit, s.crashes<<4|s.network, s.timeouts<<4|s.strangers, s.losses<<4|s.stale<<1|bit(s.lost))
 	buf = s.last.append(append(buf, s.expected<<4|s.carried, s.started))
 	var each [maxProcesses][processSize]byte
 	order := [maxProcesses]int{0, 1, 2}
@@ -54,7 +54,7 @@ func (p *process) encode(b *[processSize]byte) {
 		p.at.id<<4 | p.at.in,
 		bit(p.at.from)<<1 | bit(p.at.begins) | p.done<<2,
 		p.sent<<4 | p.flight,
-		p.bars[0], p.bars[1], p.bars[2],
+		p.bars[0], p.bars[1], p.bars[2], bit(p.misled),
 	}
 }
 

@@ -22,6 +22,9 @@ var (
 		{Processes: 2, Records: 1, Checkpoints: 2, Concurrent: 1, TransactionVersion: 2, Timeouts: 1, InOrder: true},
 		{Processes: 2, Records: 1, Checkpoints: 2, Concurrent: 1, TransactionVersion: 2, Strangers: 1, InOrder: true},
 		{Processes: 3, Records: 1, Checkpoints: 1, Concurrent: 1, TransactionVersion: 2, InOrder: true},
+		{Processes: 1, Records: 2, Checkpoints: 4, Concurrent: 2, TransactionVersion: 2, Stale: 3, Crashes: 1, From: 1, InOrder: true},
+		{Processes: 1, Records: 2, Checkpoints: 4, Concurrent: 1, TransactionVersion: 2, Stale: 2, Network: 1, Timeouts: 1, InOrder: true, Only: Output},
+		{Processes: 2, Records: 1, Checkpoints: 2, Concurrent: 1, TransactionVersion: 2, Stale: 2, InOrder: true},
 	}
 	nightly = []Config{
 		{Processes: 1, Records: 3, Checkpoints: 6, Concurrent: 3, TransactionVersion: 2, Crashes: 2, Network: 1, Timeouts: 1, Strangers: 1, Losses: 1, From: 1, Latest: true},
@@ -32,6 +35,7 @@ var (
 		{Processes: 2, Records: 2, Checkpoints: 4, Concurrent: 1, TransactionVersion: 2, Crashes: 1, Losses: 1, From: 1, InOrder: true},
 		{Processes: 3, Records: 1, Checkpoints: 3, Concurrent: 1, TransactionVersion: 2, Crashes: 1, InOrder: true},
 		{Processes: 3, Records: 1, Checkpoints: 2, Concurrent: 1, TransactionVersion: 2, Network: 1, InOrder: true},
+		{Processes: 2, Records: 1, Checkpoints: 3, Concurrent: 1, TransactionVersion: 2, Stale: 2, Crashes: 1, InOrder: true},
 	}
 )
 
@@ -84,6 +88,6 @@ func TestProcessesThatChangePlacesMakeNoOtherState(t *testing.T) {
 }
 
 func (c Config) String() string {
-	return fmt.Sprintf("processes %d (--from: %d) records %d checkpoints %d concurrent %d transaction.version %d crashes %d network %d timeouts %d strangers %d losses %d in order %v",
-		c.Processes, c.From, c.Records, c.Checkpoints, c.Concurrent, c.TransactionVersion, c.Crashes, c.Network, c.Timeouts, c.Strangers, c.Losses, c.InOrder)
+	return fmt.Sprintf("processes %d (--from: %d) records %d checkpoints %d concurrent %d transaction.version %d crashes %d network %d timeouts %d strangers %d losses %d stale %d in order %v",
+		c.Processes, c.From, c.Records, c.Checkpoints, c.Concurrent, c.TransactionVersion, c.Crashes, c.Network, c.Timeouts, c.Strangers, c.Losses, c.Stale, c.InOrder)
 }

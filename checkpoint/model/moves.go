@@ -34,6 +34,9 @@ const (
 	loseTopic
 	reinit
 	giveUpWaiting
+	readOldGroup
+	readOldPointer
+	lookAgain
 )
 
 // move is one step: of process p, or of the broker and the network.

@@ -3,7 +3,7 @@ package model
 import "github.com/weirstream/weir/checkpoint"
 
 func (e *explorer) initial() state {
-	s := state{crashes: e.Crashes, network: e.Network, timeouts: e.Timeouts, strangers: e.Strangers, losses: e.Losses}
+	s := state{crashes: e.Crashes, network: e.Network, timeouts: e.Timeouts, strangers: e.Strangers, losses: e.Losses, stale: e.Stale}
 	for i := range s.procs {
 		p := &s.procs[i]
 		p.pool = checkpoint.Slots
@@ -102,6 +102,15 @@ func (e *explorer) afterFence(s *state, i uint8, m move) {
 
 // readGroup asks for the group's offset (RequireStable): it waits while one is in a transaction that is not decided.
 func (e *explorer) readGroup(s *state, i uint8) {
+	if s.stale > 0 && e.Departure != NoGroup && e.Departure != GroupReadLast {
+		for g := range s.group {
+			n := *s
+			n.stale--
+			p := &n.procs[i]
+			p.group, p.misled, p.pc = g, true, takingEnd
+			e.emit(move{readOldGroup, i, g, 0}, &n, e.found())
+		}
+	}
 	n := *s
 	p := &n.procs[i]
 	if e.Departure != NoGroup {
@@ -121,8 +130,24 @@ func (e *explorer) readGroup(s *state, i uint8) {
 	e.emit(move{readGroup, i, p.group, 0}, &n, e.found())
 }
 
-// readPointer waits until everything below the end that was taken is decided, and reads the last committed pointer there.
+// readPointer waits until everything below the end that was taken is decided, and reads the last committed pointer there. A
+// node that leads no more has an end of its own, below which everything is decided, and any older pointer for the last.
 func (e *explorer) readPointer(s *state, i uint8) {
+	if s.stale > 0 && e.Departure != PointerBeforeFencing && e.Departure != GroupReadLast {
+		for k := -1; k < s.lastBelow(s.nlog); k++ {
+			if k >= 0 && s.log[k].undecided() {
+				continue
+			}
+			n := *s
+			n.stale--
+			p := &n.procs[i]
+			p.end, p.at, p.mine, p.misled = 0, pointer{}, 0, true
+			if k >= 0 {
+				p.at = s.log[k].ptr
+			}
+			e.resolve(&n, i, move{readOldPointer, i, p.at.id, 0})
+		}
+	}
 	n := *s
 	p := &n.procs[i]
 	end := p.end
@@ -154,8 +179,9 @@ func (e *explorer) readPointer(s *state, i uint8) {
 // so only if the transaction does not end by itself.
 func (e *explorer) giveUpWaiting(s *state, i uint8) {
 	hangs := false
-	for _, x := range s.slots {
-		hangs = hangs || x.txn == open
+	for k, x := range s.slots {
+		own := s.procs[i].step == 1 && s.procs[i].owned>>k&1 == 1 // it waits in front of its own pointer
+		hangs = hangs || x.txn == open && !own
 	}
 	if e.patient && !hangs {
 		return
@@ -187,6 +213,11 @@ func (e *explorer) resolve(s *state, i uint8, m move) {
 		q.last.from = false
 	}
 	a := e.real.resolve(q)
+	if a.kind == checkpoint.ResolvedRefuse && p.misled {
+		e.failed(p) // a refusal is not believed before it was asked for again
+		e.emit(m, s, f)
+		return
+	}
 	if a.kind == checkpoint.ResolvedRefuse {
 		p.reset()
 		p.pc, p.ran = refused, false

@@ -203,6 +203,9 @@ func (e *explorer) endTransaction(s *state, i, id, k uint8) {
 		e.emit(move{writeFenced, i, k, 1}, &n, e.found())
 		return
 	}
+	if p.pc == beginning && e.looksAgain() && !e.lookAgain(s, i, k) {
+		return
+	}
 	done, f := *s, e.found()
 	if !empty {
 		e.end(&done, k, &f)
@@ -241,6 +244,33 @@ func (e *explorer) endTransaction(s *state, i, id, k uint8) {
 			e.emit(move{commitTwice, i, id, k}, &ok, okFound)
 		}
 	}
+}
+
+// looksAgain reports whether an attempt looks, before its first commit, whether the pointer that it began from was the last. A
+// pointer that was read before the fencing would be found out by that too.
+func (e *explorer) looksAgain() bool {
+	return e.Departure != LooksOnce && e.Departure != PointerOutside && e.Departure != PointerBeforeFencing
+}
+
+// lookAgain reads what is committed before the attempt's own pointer. It waits until everything there is decided. Only the
+// node that leads has the own pointer, so this read is never an old one. It reports whether the commit may be asked for.
+func (e *explorer) lookAgain(s *state, i, k uint8) bool {
+	for own := range s.nlog {
+		if s.log[own].of != k {
+			continue
+		}
+		if s.stable() < own {
+			e.giveUpWaiting(s, i)
+			return false
+		}
+		if last := s.lastBelow(own); last >= 0 && s.log[last].ptr.id != s.procs[i].began {
+			n := *s
+			e.failed(&n.procs[i])
+			e.emit(move{lookAgain, i, s.log[last].ptr.id, 0}, &n, e.found())
+			return false
+		}
+	}
+	return true // if the topic lost the own pointer, there is nothing to see
 }
 
 // committed is what a process does with the answer that its commit is done.

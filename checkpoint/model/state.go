@@ -98,6 +98,8 @@ type process struct {
 	began uint8
 	// count is of a departure: the checkpoints that this process has committed, modulo the number of slots.
 	count uint8
+	// misled: a node that leads no more has answered the attempt. The process does not know it.
+	misled bool
 	// at is the last committed pointer as the attempt knows it.
 	at pointer
 	// sent is the next record to send. bars are the offsets of the barriers of the checkpoints in flight, oldest first.
@@ -123,7 +125,7 @@ type state struct {
 	procs    [maxProcesses]process
 
 	// What faults are left.
-	crashes, network, timeouts, strangers, losses uint8
+	crashes, network, timeouts, strangers, losses, stale uint8
 
 	// What the properties know and no process does: the last committed pointer, the record that a reader has to see next, how
 	// often --from was carried out, the resolved start offset plus 1, and whether the checkpoint topic lost records.
@@ -177,8 +179,11 @@ func (s *state) remove(i uint8) {
 }
 
 // trim forgets committed pointers that no read can return any more: the next is committed too, and no process reads up to
-// between the two.
+// between the two. A node that leads no more may know one as the last, as long as there may be such a node.
 func (s *state) trim() {
+	if s.stale > 0 {
+		return
+	}
 	for i := int(s.nlog) - 2; i >= 0; i-- {
 		if s.log[i].of != committed || s.log[i+1].of != committed {
 			continue

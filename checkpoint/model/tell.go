@@ -33,6 +33,12 @@ func (e *explorer) tellProcess(before *state, n next) string {
 		return fmt.Sprintf("takes the end of the checkpoint partition")
 	case readPointer:
 		return "reads the last pointer: " + id(m.a) + begins(p)
+	case readOldGroup:
+		return fmt.Sprintf("reads the group's offset from a node that leads no more: %s", id(m.a)) + begins(p)
+	case readOldPointer:
+		return "reads the last pointer from a node that leads no more: " + id(m.a) + begins(p)
+	case lookAgain:
+		return fmt.Sprintf("looks again before its first commit: %s is there. The attempt ends", id(m.a))
 	case writePointer:
 		return fmt.Sprintf("writes the pointer of checkpoint %d and the offsets into slot %d", m.a, m.b)
 	case commitOK:

@@ -6,8 +6,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"strconv"
@@ -18,23 +20,29 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "kafka:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func run(args []string) error {
+	flags := flag.NewFlagSet("kafka", flag.ExitOnError)
 	opts := broker.Options{Features: map[string]string{}, Properties: map[string]string{}}
-	flag.StringVar(&opts.Version, "version", broker.Newest, "version of Kafka")
-	flag.IntVar(&opts.Port, "port", 9092, "port to listen on, on 127.0.0.1")
-	flag.StringVar(&opts.Dir, "dir", "", "folder for data, configuration and log (default: a temporary one, removed at the end)")
-	flag.StringVar(&opts.Heap, "heap", "1g", "the JVM's -Xmx")
-	flag.Func("feature", "name=value: a format option, for example transaction.version=0", pair(opts.Features))
-	flag.Func("property", "name=value: a line of server.properties", pair(opts.Properties))
-	pidFile := flag.String("pid-file", "", "file to write the broker's process ID to")
-	flag.Parse()
-
+	flags.StringVar(&opts.Version, "version", broker.Newest, "version of Kafka")
+	flags.IntVar(&opts.Port, "port", 9092, "port to listen on, on 127.0.0.1")
+	flags.StringVar(&opts.Dir, "dir", "", "folder for data, configuration and log (default: a temporary one, removed at the end)")
+	flags.StringVar(&opts.Heap, "heap", "1g", "the JVM's -Xmx")
+	flags.Func("feature", "name=value: a format option, for example transaction.version=0", pair(opts.Features))
+	flags.Func("property", "name=value: a line of server.properties", pair(opts.Properties))
+	pidFile := flags.String("pid-file", "", "file to write the broker's process ID to")
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q: there are only flags, see -help", flags.Arg(0))
+	}
+	if err := free(opts.Port); err != nil {
+		return err
+	}
 	if opts.Dir == "" {
 		dir, err := os.MkdirTemp("", "kafka-")
 		if err != nil {
@@ -56,8 +64,24 @@ func run() error {
 		}
 	}
 	fmt.Printf("Kafka %s listens on %s, its log is %s/server.log\n", opts.Version, b.Addr(), opts.Dir)
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.Ended():
+		return fmt.Errorf("the broker has ended by itself\n%s", b.LogTail(20))
+	}
+}
+
+// free reports a port that somebody has: another broker there would answer in place of the one that cannot start.
+func free(port int) error {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d of 127.0.0.1 is in use: does a Kafka run there already? -port chooses another one", port)
+	}
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 func pair(into map[string]string) func(string) error {

@@ -20,6 +20,20 @@ var mistakesOfSourceAndSink = []mutant{
 		Package: "./sink", Test: "TestTheLastPointerIsFoundBehindAbortedOnes",
 	},
 	{
+		Name: "out-of-range-is-a-deletion", What: "a record that a node has not got yet is taken for deleted",
+		File:    "sink/pointerlog_read.go",
+		Old:     "return err == nil && start > offset",
+		New:     "return err == nil && start >= 0",
+		Package: "./sink", Test: "TestAnOffsetThatANodeHasNotReachedIsAskedForAgain",
+	},
+	{
+		Name: "empty-answer-is-no-record", What: "a record that a node says nothing of is taken for missing",
+		File:    "sink/pointerlog_read.go",
+		Old:     "case next > offset:",
+		New:     "case next >= offset:",
+		Package: "./sink", Test: "TestAnOffsetThatANodeHasNotReachedIsAskedForAgain",
+	},
+	{
 		Name: "flush-does-not-wait", What: "what is not acknowledged counts as written",
 		File:    "sink/transactions.go",
 		Old:     "\tif t.err != nil || s.checkpoint != checkpoint || s.pending == 0 {",

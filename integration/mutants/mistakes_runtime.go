@@ -129,6 +129,28 @@ var mistakesOfTheRuntime = []mutant{
 		Package: "./job", Test: "TestRecoveryThatIsOvertakenIsNotTakenForLostRecords",
 	},
 	{
+		Name: "offer-from-an-old-list", What: "a damaged checkpoint is compared with a list that ends before it",
+		File:    "internal/runtime/doubt.go",
+		Old:     "\tif now == a.taken {",
+		New:     "\tif now >= 0 {",
+		And:     []edit{{"internal/runtime/goback.go", "\tif last.Checkpoint < d.Checkpoint {", "\tif last.Checkpoint < 0 {"}},
+		Package: "./job", Test: "TestNothingIsOfferedFromAListThatEndsBeforeTheDamage",
+	},
+	{
+		Name: "savepoint-answered-by-an-older-copy", What: "a request for a savepoint does not see that an older one is being copied to its directory",
+		File:    "internal/runtime/coordinate.go",
+		Old:     "\t\tif s.dir == dir {",
+		New:     "\t\tif s.dir == dir && id < 0 {",
+		Package: "./job", Test: "TestAnOlderCopyDoesNotAnswerANewRequestForASavepoint",
+	},
+	{
+		Name: "files-of-an-unread-savepoint-deleted", What: "files are deleted although the pointer that may need them could not be read",
+		File:    "internal/runtime/clean.go",
+		Old:     "\tif !isDamage(err) {\n\t\ta.unread",
+		New:     "\tif isDamage(err) {\n\t\ta.unread",
+		Package: "./job", Test: "TestFilesOfASavepointUnderWayOutliveAMomentsReadError",
+	},
+	{
 		Name: "from-done-twice", What: "--from is carried out again at every restart",
 		File:    "checkpoint/request.go",
 		Old:     "\treturn base == r.String()\n",

@@ -12,15 +12,15 @@ var mistakesOfState = []mutant{
 	{
 		Name: "merge-keeps-the-first-of-a-delta", What: "of two changes of a key in one delta the first counts",
 		File:    "pebblestate/merge.go",
-		Old:     "\t\tif old := &t.c.refs[i]; old.delta == r.delta {\n\t\t\t*old = r\n\t\t}\n\t\treturn\n",
+		Old:     "\t\tif old := &t.c.entries[i]; old.delta == delta {\n\t\t\told.at = at\n\t\t}\n\t\treturn\n",
 		New:     "\t\treturn\n",
 		Package: "./pebblestate", Test: "TestChangesAreSortedAndTheLastOneCounts",
 	},
 	{
 		Name: "merge-drops-tombstones", What: "merging deltas drops deletions that a base needs",
 		File:    "pebblestate/deltas.go",
-		Old:     "\t\tif c := all.at(i); !c.deleted || !alone || from > 0 {\n",
-		New:     "\t\tif c := all.at(i); !c.deleted {\n",
+		Old:     "\t\tif c := table.c.at(i); !c.deleted || !alone || from > 0 {\n",
+		New:     "\t\tif c := table.c.at(i); !c.deleted {\n",
 		Package: "./pebblestate", Test: "TestWhatIsRestoredIsWhatWasWritten",
 	},
 	{
@@ -47,14 +47,14 @@ var mistakesOfState = []mutant{
 	{
 		Name: "evicted-before-it-is-kept", What: "an entry leaves the live map before the store has its last change",
 		File:    "operators/state_cells.go",
-		Old:     "\t\t\tif c.epoch > t.applied {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tif c.flags&flagHot",
-		New:     "\t\t\tif c.flags&flagHot",
+		Old:     "\t\t\tcase c.epoch > t.applied:\n\t\t\t\treturn false, true\n\t\t\tcase c.flags&flagHot",
+		New:     "\t\t\tcase c.flags&flagHot",
 		Package: "./operators", Test: "TestTablesAnswerAsPlainMapsDo",
 	},
 	{
 		Name: "timer-lost-on-restore", What: "timers are not restored",
 		File:    "operators/state_timers.go",
-		Old:     "\t\tt.q.push(intOf(space), c)\n\t\treturn nil\n",
+		Old:     "\t\tt.q.push(ts, c)\n\t\treturn nil\n",
 		New:     "\t\t_ = c\n\t\treturn nil\n",
 		Package: "./operators", Test: "TestACrashOneTickBeforeFiringLosesNothing|TestARestartChangesNothing",
 	},

@@ -71,7 +71,7 @@ var rulesOfOrder = []mutant{
 		Old:  "\tif err := a.tx.Fence(ctx); err != nil {\n",
 		New:  "\tres, err := a.resolve(ctx)\n\tif err != nil {\n\t\treturn a, err\n\t}\n\tif err := a.tx.Fence(ctx); err != nil {\n",
 		And: []edit{
-			{"internal/runtime/start.go", "\tres, err := a.resolve(ctx)\n\tif err != nil {\n\t\treturn a, err\n\t}\n\tcfg.Fault.At(fault.Resolved)\n", "\tcfg.Fault.At(fault.Resolved)\n"},
+			{"internal/runtime/start.go", "\tres, err := a.resolve(ctx)\n\tif err != nil {\n\t\treturn a, err\n\t}\n\ta.laps.end(\"resolve\")\n", "\ta.laps.end(\"resolve\")\n"},
 		},
 		Package: "./job", Test: "TestNothingIsCommittedBetweenTheFencingAndThePointer",
 	},
@@ -88,6 +88,13 @@ var rulesOfOrder = []mutant{
 		Old:     "return 0, &OpenTransactionError{LastStable: stable, End: end, Producers: l.openProducers(ctx)}",
 		New:     "return stable, nil",
 		Package: "./sink", Test: "TestAPointerBelowAnOpenTransactionIsNotTakenForTheLast",
+	},
+	{
+		Name: "rule-5-does-not-look-again", What: "an attempt's first commit does not look whether the pointer that it began from was the last",
+		File:    "internal/runtime/complete.go",
+		Old:     "\tif p.First {\n\t\tif err := a.lookAgain(ctx, offset); err != nil {",
+		New:     "\tif p.First && offset < 0 {\n\t\tif err := a.lookAgain(ctx, offset); err != nil {",
+		Package: "./job", Test: "TestARecoveryThatReadAnOldPointerCommitsNothingAndTriesAgain",
 	},
 	{
 		Name: "rule-6-commit-answer-ignored", What: "an error as the answer to a commit is taken for success",

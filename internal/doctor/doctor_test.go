@@ -261,6 +261,10 @@ func TestLeftTransactions(t *testing.T) {
 	other := func(state string, age time.Duration) *txn.State {
 		return &txn.State{ID: "other", State: state, Producer: 9, Epoch: 1, Started: now - age.Milliseconds(), Timeout: 60_000, Partitions: []txn.Partition{at}}
 	}
+	unmarked := func(o *Leftovers) {
+		s := own("CompleteCommit", 0)
+		o.Own, o.Blocks, o.Open = []txn.State{s}, block, []txn.Open{{Partition: at, Producer: 5, Epoch: 3, Start: 7, ID: s.ID, State: &s}}
+	}
 	for _, j := range []judgement{
 		{"none", left("sink", func(*Leftovers) {}), OK, "none is open"},
 		{"left by a dead process", left("sink", func(o *Leftovers) { o.Own, o.Blocks = []txn.State{own("Ongoing", time.Minute)}, block }), Note, "left open 60s ago"},
@@ -273,7 +277,11 @@ func TestLeftTransactions(t *testing.T) {
 		{"hanging", left("sink", func(o *Leftovers) { o.Blocks, o.Open = block, foreign(other("CompleteAbort", 0)) }), Error, "--topic t --partition 1 --start-offset 7"},
 		{"nobody's", left("sink", func(o *Leftovers) { o.Blocks, o.Open = block, foreign(nil) }), Warning, "nobody tells its transactional ID"},
 		{"nobody's, and old", left("sink", func(o *Leftovers) { o.Blocks, o.Open = block, foreign(nil); o.Open[0].Last -= 2 * day }), Warning, "longer than any timeout"},
-		{"we may not ask", left("sink", func(o *Leftovers) { o.Blocks = block }), Warning, "we may not ask whose"},
+		{"we may not ask", left("sink", func(o *Leftovers) { o.Blocks, o.Unasked = block, map[string]error{"t": errors.New("no")} }), Warning, "we may not ask whose"},
+		{"over when we asked whose", left("checkpoint", func(o *Leftovers) { o.Blocks = block }), OK, "none is open"},
+		{"the marker of another's is missing", left("sink", func(o *Leftovers) { o.Blocks, o.Open = block, foreign(other("CompleteCommit", 0)) }), Warning, "start the job that it is of, or if it runs stop it"},
+		{"a marker of its own is missing", left("checkpoint", unmarked), Error, "-> start the job: its recovery writes the marker"},
+		{"the same while it runs", left("checkpoint", func(o *Leftovers) { unmarked(o); o.Running = true }), Error, "-> stop the job and start it again: its recovery"},
 		{"not known", left("sink", func(o *Leftovers) { o.Own = []txn.State{{ID: "x", Err: errors.New("no")}} }), Note, "not checked"},
 	} {
 		j.check(t)

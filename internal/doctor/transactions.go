@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/internal/doctor/txn"
@@ -16,8 +17,10 @@ type Leftovers struct {
 	// Blocks are partitions whose readers are held back; Roles says what a topic is: "source", "sink" or "checkpoint".
 	Blocks []txn.Block
 	Roles  map[string]string
-	// Open are the transactions on those partitions, as far as they could be asked for.
-	Open []txn.Open
+	// Open are the transactions on those partitions, and Unasked the topics of which nobody may be asked for them. A block whose
+	// topic could be asked and that has none is over.
+	Open    []txn.Open
+	Unasked map[string]error
 	// Longest is the brokers' transaction.max.timeout.ms, 0 if it is not known.
 	Longest time.Duration
 	// Errs are topics that could not be asked.
@@ -27,15 +30,10 @@ type Leftovers struct {
 // Transactions judges transactions that somebody left open.
 func Transactions(o Leftovers, now time.Time) []Finding {
 	l := list{check: "transactions"}
-	own := map[int64]bool{}
-	unused := 0
 	for _, s := range o.Own {
-		own[s.Producer] = true
 		switch {
 		case s.Err != nil:
 			l.findings = append(l.findings, Unknown(l.check, s.ID, s.Err))
-		case s.State == txn.None:
-			unused++
 		case !s.Open():
 		case s.Ending() && s.Age(now) > time.Minute:
 			l.add(Error, s.ID, "see whether every partition that it writes has a leader: the markers wait for them", "it is %s for %s: its markers cannot be written", s.State, about(s.Age(now)))
@@ -52,7 +50,7 @@ func Transactions(o Leftovers, now time.Time) []Finding {
 		l.findings = append(l.findings, Unknown(l.check, "topic "+topic, err))
 	}
 	for _, b := range o.Blocks {
-		o.block(&l, b, own, now)
+		o.block(&l, b, now)
 	}
 	if len(l.findings) == 0 {
 		l.add(OK, "job and topics", "", "none is open")
@@ -61,7 +59,7 @@ func Transactions(o Leftovers, now time.Time) []Finding {
 }
 
 // block judges one partition whose readers are held back.
-func (o *Leftovers) block(l *list, b txn.Block, own map[int64]bool, now time.Time) {
+func (o *Leftovers) block(l *list, b txn.Block, now time.Time) {
 	subject := fmt.Sprintf("topic %s partition %d", b.Topic, b.Partition.Partition)
 	effect := map[string]string{
 		"source":     "the job reads no further",
@@ -85,8 +83,12 @@ func (o *Leftovers) block(l *list, b txn.Block, own map[int64]bool, now time.Tim
 		abort := fmt.Sprintf("processor transactions abort JOB --topic %s --partition %d --start-offset %d", t.Topic, t.Partition.Partition, t.Start)
 		switch v := t.Verdict(); {
 		case v == txn.Unmarked:
-			l.add(severity, subject, "start the job that it is of: its recovery writes the marker", "%s was committed and has no marker here, since offset %d; %s", who, t.Start, effect)
-		case own[t.Producer] && v != txn.Hangs:
+			remedy := "start the job that it is of, or if it runs stop it and start it again: its recovery writes the marker"
+			if o.own(t) {
+				remedy = map[bool]string{false: "start the job", true: "stop the job and start it again"}[o.Running] + ": its recovery writes the marker"
+			}
+			l.add(severity, subject, remedy, "%s was committed and has no marker here, since offset %d; %s", who, t.Start, effect)
+		case o.own(t) && v != txn.Hangs:
 			// Said with its ID.
 		case v == txn.Hangs:
 			l.add(Error, subject, abort, "%s hangs since offset %d: its coordinator knows no such transaction, so it never ends; %s", who, t.Start, effect)
@@ -101,7 +103,7 @@ func (o *Leftovers) block(l *list, b txn.Block, own map[int64]bool, now time.Tim
 				about(time.Duration(t.State.Timeout)*time.Millisecond), t.Start, effect)
 		}
 	}
-	if !known && !o.Running {
+	if !known && !o.Running && o.Unasked[b.Topic] != nil {
 		ours := false
 		for _, s := range o.Own {
 			for _, p := range s.Partitions {
@@ -112,6 +114,11 @@ func (o *Leftovers) block(l *list, b txn.Block, own map[int64]bool, now time.Tim
 			l.add(severity, subject, "ask somebody who may Read the topic: processor transactions list JOB --all", "a transaction is open since offset %d (the log ends at %d), and we may not ask whose; %s", b.Stable, b.End, effect)
 		}
 	}
+}
+
+// own reports whether a transaction is the job's; without the right to see its ID, its producer tells.
+func (o *Leftovers) own(t txn.Open) bool {
+	return slices.ContainsFunc(o.Own, func(s txn.State) bool { return s.ID == t.ID || s.Producer == t.Producer && s.Producer >= 0 })
 }
 
 // Process is what was learnt about another process that runs the job.

@@ -116,6 +116,9 @@ func (c *Config) Validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("tls: cert_file and key_file go together")
 	}
+	if on := c.TLS.Enabled || c.TLS.CAFile != "" || c.TLS.CertFile != "" || c.TLS.KeyFile != ""; !on && (c.TLS.ServerName != "" || c.TLS.InsecureSkipVerify) {
+		bad("tls: server_name and insecure_skip_verify say how to use TLS, and it is not turned on: say enabled: true")
+	}
 	if c.DialTimeout < 0 {
 		bad("dial_timeout: %s is negative", c.DialTimeout)
 	}

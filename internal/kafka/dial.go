@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -25,28 +28,50 @@ func Dial(ctx context.Context, c Config, extra ...kgo.Opt) (*kgo.Client, error) 
 	}
 	c.Brokers = append([]string(nil), c.Brokers...)
 	c.EnsureDefaults()
-	cl, err := kgo.NewClient(append(opts, extra...)...)
+	var met met
+	defer met.done.Store(true)
+	first := append(opts[:len(opts):len(opts)], kgo.WithHooks(&met))
+	cl, err := kgo.NewClient(append(first, extra...)...)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.StartTimeout)
 	defer cancel()
-	found, err := c.discover(ctx, cl)
+	found, err := c.discover(ctx, cl, &met)
 	if err == nil && len(c.Brokers) > 1 {
 		cl.Close()
-		opts = append(opts, kgo.SeedBrokers(c.Brokers[found.seed]))
-		if cl, err = kgo.NewClient(append(opts, extra...)...); err != nil {
+		first = append(first, kgo.SeedBrokers(c.Brokers[found.seed]))
+		if cl, err = kgo.NewClient(append(first, extra...)...); err != nil {
 			return nil, err
 		}
 	}
 	if err == nil {
-		err = c.reach(ctx, cl, found.brokers)
+		err = c.reach(ctx, cl, found.brokers, &met)
 	}
 	if err != nil {
 		cl.Close()
 		return nil, err
 	}
 	return cl, nil
+}
+
+// met are the addresses that have taken a connection, TLS handshake included. It is safe for concurrent use.
+type met struct {
+	addresses sync.Map
+	// done: the first contact is over, and nobody asks any more.
+	done atomic.Bool
+}
+
+// OnBrokerWrite implements [kgo.HookBrokerWrite]: what can be written to is there. (kgo's OnBrokerConnect waits for an answer.)
+func (m *met) OnBrokerWrite(b kgo.BrokerMetadata, _ int16, _ int, _, _ time.Duration, err error) {
+	if err == nil && !m.done.Load() {
+		m.addresses.Store(net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), true)
+	}
+}
+
+func (m *met) has(address string) bool {
+	_, ok := m.addresses.Load(address)
+	return ok
 }
 
 // discovered is what the address that answered first says.
@@ -56,7 +81,7 @@ type discovered struct {
 }
 
 // discover asks every address given for the brokers of the cluster, all at once.
-func (c *Config) discover(ctx context.Context, cl *kgo.Client) (discovered, error) {
+func (c *Config) discover(ctx context.Context, cl *kgo.Client, met *met) (discovered, error) {
 	seeds := cl.SeedBrokers()
 	found, err := firstOf(ctx, len(seeds), func(ctx context.Context, i int) (discovered, error) {
 		req := kmsg.NewPtrMetadataRequest()
@@ -67,7 +92,7 @@ func (c *Config) discover(ctx context.Context, cl *kgo.Client) (discovered, erro
 			if i < len(c.Brokers) {
 				address = c.Brokers[i]
 			}
-			return discovered{}, &ConnectError{Address: address, Reason: c.reason(err), Err: err}
+			return discovered{}, &ConnectError{Address: address, Reason: c.reason(err, met.has(address)), Err: err}
 		}
 		return discovered{i, resp.(*kmsg.MetadataResponse).Brokers}, nil
 	})
@@ -78,14 +103,15 @@ func (c *Config) discover(ctx context.Context, cl *kgo.Client) (discovered, erro
 }
 
 // reach asks all brokers that the cluster advertises, at once, and waits for one answer.
-func (c *Config) reach(ctx context.Context, cl *kgo.Client, brokers []kmsg.MetadataResponseBroker) error {
+func (c *Config) reach(ctx context.Context, cl *kgo.Client, brokers []kmsg.MetadataResponseBroker, met *met) error {
 	_, err := firstOf(ctx, len(brokers), func(ctx context.Context, i int) (struct{}, error) {
 		b := brokers[i]
 		_, err := cl.Broker(int(b.NodeID)).Request(ctx, versionsRequest())
 		if err != nil {
+			address := net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 			err = &ConnectError{
-				Address: net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))),
-				Reason:  fmt.Sprintf("%s (this is the address that broker %d advertises)", c.reason(err), b.NodeID),
+				Address: address,
+				Reason:  fmt.Sprintf("%s (this is the address that broker %d advertises)", c.reason(err, met.has(address)), b.NodeID),
 				Err:     err,
 			}
 		}

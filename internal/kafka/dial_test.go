@@ -1,9 +1,12 @@
 package kafka
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -40,9 +43,14 @@ func TestAnUnreachableBrokerIsNamedWithItsCause(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	must(t, err)
 	defer silent.Close()
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
 	for _, test := range []struct{ name, address, want string }{
 		{"closed port", closed, "connection refused: is the broker up, and is the port right?"},
-		{"silence", silent.Addr().String(), "no answer in time: is the address right, or is a firewall between?"},
+		{"silence", silent.Addr().String(), "it takes the connection and does not answer: is it something else than Kafka"},
+		{"a web server that waits for the end of a line", strings.TrimPrefix(web.URL, "http://"), "something else than Kafka (a web server?)"},
+		{"a web server that answers", answers(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "it answers as a web server does (HTTP), not as Kafka"},
+		{"something else that answers", answers(t, "SSH-2.0-OpenSSH_9.2\r\n"), "what answers is not Kafka: is the port right?"},
 		{"unknown host", "no-such-host.invalid:9092", "host name no-such-host.invalid"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -54,10 +62,44 @@ func TestAnUnreachableBrokerIsNamedWithItsCause(t *testing.T) {
 				}
 				t.Errorf("error %v, want %s", err, test.want)
 			}
-			if IsAuthentication(err) || !IsRetriable(err) && test.name != "unknown host" {
+			if IsAuthentication(err) || !IsRetriable(err) && test.name != "unknown host" && !strings.Contains(test.name, "answers") {
 				t.Errorf("authentication %v, retriable %v", IsAuthentication(err), IsRetriable(err))
 			}
 		})
+	}
+}
+
+// answers listens, and says the same to whatever it reads.
+func answers(t *testing.T, text string) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { must(t, l.Close()) })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			var buffer [1 << 10]byte
+			if _, err := conn.Read(buffer[:]); err == nil {
+				_, _ = conn.Write([]byte(text)) // the client may be gone
+			}
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// An address at which nobody is, as behind a firewall, is told from one where something is that does not answer.
+func TestSilenceWithoutAConnectionIsToldFromSilenceWithOne(t *testing.T) {
+	never := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	err := dial(t, Config{Brokers: []string{"127.0.0.1:1"}, StartTimeout: 300 * time.Millisecond, Dialer: never})
+	if err == nil || !strings.Contains(err.Error(), "no answer in time: is the address right, or is a firewall between?") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -98,8 +98,9 @@ func (e *ConnectError) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// reason puts a connection error into words: what happened, and what it usually means.
-func (c *Config) reason(err error) string {
+// reason puts a connection error into words: what happened, and what it usually means. met: the address has taken a
+// connection.
+func (c *Config) reason(err error, met bool) string {
 	var (
 		dns       *net.DNSError
 		record    tls.RecordHeaderError
@@ -136,12 +137,21 @@ func (c *Config) reason(err error) string {
 		return "does not speak TLS on this port, and tls is enabled here"
 	case isCertificateAlert(err):
 		return "refuses the TLS handshake (" + lastPart(err, "remote error: ") + "): does it ask for a certificate? see tls.cert_file"
+	case strings.Contains(err.Error(), "beginning of an HTTP response"):
+		return "it answers as a web server does (HTTP), not as Kafka: is the port right?"
 	case strings.Contains(err.Error(), "tls alert record"):
 		return "speaks TLS on this port, and tls is not enabled here"
+	case strings.Contains(err.Error(), "invalid large response size"):
+		return "what answers is not Kafka: is the port right?"
 	case errors.As(err, &firstEOF), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "closed the connection: " + c.closedHint(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
-		if c.TLS.Enabled {
+		switch {
+		case met && c.TLS.Enabled:
+			return "it takes the connection and speaks TLS, and does not answer: is it something else than Kafka (a web server?), or does the broker hang?"
+		case met:
+			return "it takes the connection and does not answer: is it something else than Kafka (a web server?), does the port want TLS, or does the broker hang?"
+		case c.TLS.Enabled:
 			return "no answer in time: is the address right, does the port speak TLS, or is a firewall between?"
 		}
 		return "no answer in time: is the address right, or is a firewall between?"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,16 @@ func (e *TopicError) Error() string { return "topic " + e.Topic + ": " + e.Err.E
 
 // Unwrap returns the error below.
 func (e *TopicError) Unwrap() error { return e.Err }
+
+// NoTopicsError names several topics that do not exist. It is an [ErrNoTopic].
+type NoTopicsError struct{ Topics []string }
+
+func (e *NoTopicsError) Error() string {
+	return "topics " + strings.Join(e.Topics, ", ") + ": they do not exist"
+}
+
+// Unwrap returns ErrNoTopic.
+func (e *NoTopicsError) Unwrap() error { return ErrNoTopic }
 
 // Partition is one partition of a topic.
 type Partition struct {

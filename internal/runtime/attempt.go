@@ -57,10 +57,14 @@ type attempt struct {
 	// goroutine that completes checkpoints, and to start before there is one.
 	last       *checkpoint.Pointer
 	lastOffset int64
-	base       *baseWork
-	known      []checkpoint.Committed
-	listed     []checkpoint.Stored
-	cleanings  chan cleaning
+	// taken is the checkpoint that the recovery took for the last, 0 for none; readUpTo is behind its pointer.
+	taken, readUpTo int64
+	base            *baseWork
+	known           []checkpoint.Committed
+	// unread are the offsets of pointers that could not be read for a moment, and may still be needed.
+	unread    []int64
+	listed    []checkpoint.Stored
+	cleanings chan cleaning
 	// unfinished are the savepoints that are being copied; savepointsDone brings those that are not any more.
 	unfinished     []checkpoint.Savepoint
 	savepointsDone chan checkpoint.Savepoint

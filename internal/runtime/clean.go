@@ -26,7 +26,7 @@ func (a *attempt) listGarbage(ctx context.Context) ([]checkpoint.Stored, error) 
 
 // remember loads the pointers before this attempt's own that are still needed: those that are to be retained, and those
 // of savepoints under way. One that cannot be read is left alone with whatever it needs: whole is false then, and files
-// that no pointer seems to list are not garbage.
+// that no pointer seems to list are not garbage. If it is not damaged, it is unread: see committed.
 func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoint) (whole bool, err error) {
 	older, err := a.log.List(ctx, a.cfg.Checkpoint.Retained)
 	if err != nil {
@@ -34,15 +34,17 @@ func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoin
 	}
 	whole = true
 	for _, s := range unfinished {
-		if logged, err := a.log.At(ctx, s.Offset); err == nil {
-			older = append(older, *logged)
+		logged, err := a.log.At(ctx, s.Offset)
+		if err != nil {
+			whole = a.leaveAlone(s.Offset, err)
+			continue
 		}
+		older = append(older, *logged)
 	}
 	for _, logged := range slices.Backward(older) {
 		p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
 		if err != nil {
-			a.logger.Warn("an older checkpoint cannot be read", "topic", a.log.Topic(), "offset", logged.Offset, "error", err)
-			whole = false
+			whole = a.leaveAlone(logged.Offset, err)
 			if p, err = checkpoint.DecodePointer(logged.Value); err != nil {
 				continue
 			}
@@ -54,7 +56,25 @@ func (a *attempt) remember(ctx context.Context, unfinished []checkpoint.Savepoin
 	return whole, nil
 }
 
-// committed keeps the books after a commit: what of it is still needed, and what the cleaner may delete.
+// leaveAlone notes that an older pointer cannot be read. It returns false: not every pointer is known.
+func (a *attempt) leaveAlone(offset int64, err error) bool {
+	a.logger.Warn("an older checkpoint cannot be read", "topic", a.log.Topic(), "offset", offset, "error", err)
+	if !isDamage(err) {
+		a.unread = append(a.unread, offset)
+	}
+	return false
+}
+
+// needsUnread reports whether a pointer that was not read is still needed: it is retained, or that of a savepoint under way.
+func (a *attempt) needsUnread(keep []checkpoint.Committed, unfinished []checkpoint.Savepoint) bool {
+	return slices.ContainsFunc(a.unread, func(offset int64) bool {
+		return slices.ContainsFunc(keep, func(c checkpoint.Committed) bool { return c.Offset == offset }) ||
+			slices.ContainsFunc(unfinished, func(s checkpoint.Savepoint) bool { return s.Offset == offset })
+	})
+}
+
+// committed keeps the books after a commit: what of it is still needed, and what the cleaner may delete. While a pointer that
+// was not read is needed, only the attempt's own files are deleted: it cannot need those. The next attempt finds the others.
 func (a *attempt) committed(p *checkpoint.Pointer) {
 	a.known = append(a.known, checkpoint.Committed{Offset: a.lastOffset, Pointer: p})
 	g := checkpoint.Retain(a.known, a.cfg.Checkpoint.Retained, p.Unfinished)
@@ -64,6 +84,10 @@ func (a *attempt) committed(p *checkpoint.Pointer) {
 		a.job.completed.Store(true)
 	}
 	files := g.Files
+	if a.needsUnread(g.Keep, p.Unfinished) {
+		files = slices.DeleteFunc(files, func(name string) bool { return checkpoint.AttemptOf(name) != a.id })
+		g.Below = 0
+	}
 	if a.listed != nil {
 		files = append(files, checkpoint.Orphans(a.listed, a.known, a.id)...)
 		a.listed = nil

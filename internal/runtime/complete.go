@@ -251,6 +251,11 @@ func (a *attempt) commit(ctx context.Context, p *checkpoint.Pointer) (size int64
 		return 0, err
 	}
 	a.cfg.Fault.At(fault.PointerWritten)
+	if p.First {
+		if err := a.lookAgain(ctx, offset); err != nil {
+			return 0, err
+		}
+	}
 	if err := a.tx.CommitOffsets(ctx, p.Checkpoint, a.groupOffsets(p)); err != nil {
 		return 0, err
 	}

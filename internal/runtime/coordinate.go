@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,8 +31,19 @@ type coordination struct {
 	last      bool // the last checkpoint is triggered
 	done      bool // the last checkpoint is committed
 	committed int64
-	ended     int                     // source subtasks that have ended
-	waiting   map[string][]chan error // who waits for a savepoint, by directory
+	ended     int // source subtasks that have ended
+
+	// asked are those who wait for a savepoint whose barrier is not sent yet, by directory. saving are the savepoints whose
+	// barrier is, by checkpoint, those that the recovery goes on with too. What is asked for is of a later checkpoint than any
+	// that was committed before, so the end of an older copy in the same directory is no answer to it.
+	asked  map[string][]chan error
+	saving map[int64]*saving
+}
+
+// saving is a savepoint on its way, and who waits for it.
+type saving struct {
+	dir  string
+	done []chan error
 }
 
 // What reaches the coordinator besides snapshots.
@@ -46,8 +58,8 @@ type (
 	}
 	broken        struct{ err error } // a record could not be written
 	savepointDone struct {
-		dir string
-		err error
+		checkpoint int64
+		err        error
 	}
 	alignment struct {
 		subtask    stream.SubtaskID
@@ -67,7 +79,10 @@ func newCoordination(a *attempt) *coordination {
 	c := &coordination{
 		a: a, in: make(chan any, 2*len(ids)+16),
 		work:   [2]chan *completion{make(chan *completion, checkpoint.Slots), make(chan *completion, checkpoint.Slots)},
-		flight: map[int64]*completion{}, waiting: map[string][]chan error{},
+		flight: map[int64]*completion{}, asked: map[string][]chan error{}, saving: map[int64]*saving{},
+	}
+	for _, s := range a.last.Unfinished {
+		c.saving[s.Checkpoint] = &saving{dir: s.Directory}
 	}
 	// The attempt's own first checkpoint is committed already when the coordinator begins.
 	c.coord = checkpoint.NewCoordinator(a.cfg.Checkpoint, ids, a.last.Checkpoint-1)
@@ -109,12 +124,12 @@ func (c *coordination) run(ctx context.Context) error {
 				r.done <- errors.New("the job is taking its last checkpoint: there will be no savepoint")
 				continue
 			}
-			under := len(c.waiting[r.dir]) > 0
-			c.waiting[r.dir] = append(c.waiting[r.dir], r.done)
-			if under {
-				continue // it is on its way
+			if err := c.busy(r.dir); err != nil {
+				r.done <- err
+				continue
 			}
-			decisions = c.coord.Savepoint(r.dir, c.now())
+			c.asked[r.dir] = append(c.asked[r.dir], r.done)
+			decisions = c.coord.Savepoint(r.dir, c.now()) // once a directory
 		case <-stop:
 			stop = nil
 			c.a.job.setPhase(Stopping)
@@ -125,7 +140,7 @@ func (c *coordination) run(ctx context.Context) error {
 				return err
 			}
 		}
-		if c.done && len(c.waiting) == 0 {
+		if c.done && !c.awaited() {
 			return errDone
 		}
 		if at, ok := c.coord.NextWake(); ok {
@@ -175,10 +190,12 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 		// It belongs to the oldest checkpoint that is not committed.
 		return c.coord.Failed(c.committed+1, m.err)
 	case savepointDone:
-		for _, done := range c.waiting[m.dir] {
-			done <- m.err
+		if s := c.saving[m.checkpoint]; s != nil {
+			for _, done := range s.done {
+				done <- m.err
+			}
+			delete(c.saving, m.checkpoint)
 		}
-		delete(c.waiting, m.dir)
 	case sourceEnd:
 		if c.ended++; c.ended == len(c.a.readers) {
 			return c.coord.EndOfInput(c.now())
@@ -194,6 +211,10 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		c.last = d.Last
 		c.flight[d.Checkpoint] = &completion{
 			checkpoint: d.Checkpoint, savepoint: d.Savepoint, last: d.Last, final: d.Final, began: now, deadline: now.Add(c.a.cfg.Checkpoint.Timeout),
+		}
+		if d.Savepoint != "" {
+			c.saving[d.Checkpoint] = &saving{d.Savepoint, c.asked[d.Savepoint]}
+			delete(c.asked, d.Savepoint)
 		}
 		c.a.cfg.Listener.OnTrigger(checkpoint.TriggerEvent{
 			Checkpoint: d.Checkpoint, Slot: d.Slot, Savepoint: d.Savepoint, Last: d.Last,
@@ -223,9 +244,35 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 	return nil
 }
 
+// busy refuses a savepoint in a directory that gets an older one at the moment.
+func (c *coordination) busy(dir string) error {
+	for id, s := range c.saving {
+		if s.dir == dir {
+			return fmt.Errorf("savepoint %s: checkpoint %d is being copied there: wait for it, or name another directory", dir, id)
+		}
+	}
+	return nil
+}
+
+// awaited reports whether somebody waits for a savepoint. What the recovery goes on with alone does not hold the end of the job
+// up: the last pointer lists it.
+func (c *coordination) awaited() bool {
+	for _, s := range c.saving {
+		if len(s.done) > 0 {
+			return true
+		}
+	}
+	return len(c.asked) > 0
+}
+
 // refuseSavepoints answers whoever waits for a savepoint that this attempt will not make.
 func (c *coordination) refuseSavepoints() {
-	for _, done := range slices.Concat(slices.Collect(maps.Values(c.waiting))...) {
-		done <- errors.New("the attempt ended before the savepoint was complete: ask again")
+	for _, done := range slices.Concat(slices.Collect(maps.Values(c.asked))...) {
+		done <- errors.New("the attempt ended before the savepoint was begun: ask again")
+	}
+	for id, s := range c.saving {
+		for _, done := range s.done {
+			done <- fmt.Errorf("the attempt ended before the savepoint was complete: if checkpoint %d is committed, the next attempt goes on with it, else ask again", id)
+		}
 	}
 }

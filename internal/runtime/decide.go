@@ -27,6 +27,7 @@ func (a *attempt) preflight(ctx context.Context) error {
 			return err
 		}
 	}
+	a.taken = checkpointOf(found.pointer)
 	// The group's offset is of another moment than the pointer, so it is not compared here.
 	res, _, err := a.decide(ctx, found, 0)
 	if err != nil || res.Pointer == nil || len(res.Pointer.AllFiles()) == 0 || res.Kind == checkpoint.ResolvedSavepoint && a.savepointFiles != a.files {
@@ -92,9 +93,13 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 		return nil, err
 	}
 	a.cfg.Fault.At(fault.PointerRead)
+	a.taken, a.readUpTo = checkpointOf(found.pointer), 0
+	if found.pointer != nil {
+		a.readUpTo = found.offset + 1
+	}
 	res, topics, err := a.decide(ctx, found, group)
 	if err != nil {
-		return nil, err
+		return nil, a.groupAhead(group, err)
 	}
 	if found.damage != nil {
 		a.logger.Warn("the last checkpoint is damaged: savepoints that were under way are not finished", "error", found.damage)

@@ -5,7 +5,7 @@
 // The types to know: [Job] is a job that runs; [Job.Run] makes one attempt after the other. An attempt (attempt.go) is one
 // run between restarts: everything in it is made anew and thrown away at the first error. plan.go divides the graph into
 // tasks, chain.go, steps.go and build.go are the steps of one subtask and how they are wired, gate.go is the input of a subtask, type.go what crosses an
-// exchange. start.go and decide.go are recovery, coordinate.go and complete.go the steps of a checkpoint.
+// exchange. start.go, decide.go and doubt.go are recovery, coordinate.go and complete.go the steps of a checkpoint.
 //
 // The invariant that everything rests on: an attempt never repairs itself. The first error ends all of its goroutines, and
 // the next attempt begins from the last committed pointer, by the same path that a new process takes. So there is one way to

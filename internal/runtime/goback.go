@@ -110,22 +110,29 @@ func (a *attempt) offer(ctx context.Context, err error) error {
 	if file := (*checkpoint.FileError)(nil); errors.As(err, &file) && errors.Is(err, fs.ErrNotExist) && a.elsewhere(ctx) {
 		return a.wrongStorage(d.Checkpoint)
 	}
-	a.findWhole(ctx, d)
-	return err
+	return a.findWhole(ctx, d, err)
 }
 
-func (a *attempt) findWhole(ctx context.Context, d *checkpoint.DamagedError) {
+// findWhole fills the offer in. If the log says now that another checkpoint is the last than the recovery took for it, it
+// offers nothing: see contradicted.
+func (a *attempt) findWhole(ctx context.Context, d *checkpoint.DamagedError, err error) error {
 	newest, listErr := a.log.List(ctx, 1)
 	if listErr != nil || len(newest) == 0 {
-		return
+		return err
 	}
 	last, loadErr := a.load(ctx, &newest[0])
 	if last == nil || loadErr != nil && !isDamage(loadErr) {
-		return
+		return err
+	}
+	if other := a.contradicted(ctx, last, err); other != nil {
+		return other
+	}
+	if last.Checkpoint < d.Checkpoint {
+		return err // it is none of this topic's
 	}
 	all, listErr := a.older(ctx, last.Checkpoint, d.Checkpoint)
 	if listErr != nil {
-		return
+		return err
 	}
 	whole := map[string]error{}
 	for i := range all {
@@ -141,8 +148,9 @@ func (a *attempt) findWhole(ctx context.Context, d *checkpoint.DamagedError) {
 			a.groupSources(ctx, last, p)
 		}
 		d.Offer = checkpoint.NewGoBack(last, p)
-		return
+		break
 	}
+	return err
 }
 
 // verify reads everything that a checkpoint needs. What is known of files that several checkpoints share is kept in seen.

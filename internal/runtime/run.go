@@ -157,18 +157,37 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 	return err
 }
 
-// recover makes an attempt. At the first start it waits for a broker if that was asked for.
+// recover makes an attempt. At the first start it waits for a broker if that was asked for. What may come from a node that
+// leads no more is asked for again before it is believed.
 func (j *Job) recover(ctx context.Context, first bool) (*attempt, error) {
 	deadline := time.Now().Add(j.cfg.WaitForBroker)
-	for {
+	for doubts := 0; ; {
+		before := j.recovered.Load()
 		a, err := j.newAttempt(ctx)
-		if err == nil || !first || !isUnreachable(err) || !time.Now().Before(deadline) {
-			return a, err
+		if err != nil && !isFenced(err) {
+			// It has committed nothing, and what it took for the last pointer may be old: next to that, this process's own last
+			// pointer would look like somebody else's.
+			j.recovered.Store(before)
 		}
-		j.cfg.Logger.Info("waiting for a broker", "job", j.cfg.Job, "error", err)
-		if !j.pause(ctx, time.Second) {
+		pause := time.Second
+		var doubt *doubtError
+		switch {
+		case errors.As(err, &doubt):
+			if doubts == len(doubtPauses) {
+				return a, doubt.err
+			}
+			pause = doubtPauses[doubts]
+			doubts++
+			j.cfg.Logger.Warn("what the brokers say is doubtful: asking again", "job", j.cfg.Job, "error", err)
+		case err == nil || !first || !isUnreachable(err) || !time.Now().Before(deadline):
+			return a, err
+		default:
+			j.cfg.Logger.Info("waiting for a broker", "job", j.cfg.Job, "error", err)
+		}
+		if !j.pause(ctx, pause) && first {
 			return nil, errDone
 		}
+		j.setPhase(Recovering)
 	}
 }
 

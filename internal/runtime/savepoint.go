@@ -123,7 +123,7 @@ func (a *attempt) startSavepoint(s checkpoint.Savepoint) {
 		case a.savepointsDone <- s:
 		case <-a.ctx.Done():
 		}
-		a.coord.send(savepointDone{s.Directory, err})
+		a.coord.send(savepointDone{s.Checkpoint, err})
 		return nil
 	})
 }

@@ -27,6 +27,8 @@ type beginning struct {
 	// savepoint is the pointer in the savepoint's manifest, nil without one; files hold its state.
 	savepoint *checkpoint.Pointer
 	files     *checkpoint.Files
+	// checkpoint is where that is, 0 if it is not known.
+	checkpoint int64
 }
 
 type splitKey struct {
@@ -50,8 +52,12 @@ func findBeginning(ctx context.Context, job *Job, o *Options, p0 *checkpoint.Poi
 		return nil, err
 	}
 	if first != nil {
+		b.checkpoint = first.Checkpoint
 		b.take(first)
 		return b, nil
+	}
+	if began, _, _ := strings.Cut(p0.Request, "#"); began == "start" {
+		b.checkpoint = 1 // IDs are dense, and this is the job's first lineage
 	}
 	for _, n := range job.Graph.Nodes {
 		if n.Source != nil {
@@ -190,7 +196,7 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 		return nil, errors.Join(err, store.Close())
 	}
 	p := m.Pointer
-	b := &beginning{offsets: map[splitKey]int64{}, savepoint: p, files: files}
+	b := &beginning{offsets: map[splitKey]int64{}, savepoint: p, files: files, checkpoint: p.Checkpoint}
 	began, _, _ := strings.Cut(p0.Request, "#")
 	switch {
 	case p.Job != job.Name:

@@ -129,7 +129,10 @@ type Report struct {
 	Checkpoint int64 `json:"checkpoint"`
 	Until      int64 `json:"until"`
 	// From is the savepoint that the verification began from.
-	From    string    `json:"from,omitempty"`
+	From string `json:"from,omitempty"`
+	// Began is the checkpoint with which the range begins: that of the savepoint, or the first of the lineage; 0 if the topic
+	// does not say it any more.
+	Began   int64     `json:"began,omitempty"`
 	Last    bool      `json:"last,omitempty"`
 	Ranges  []Range   `json:"ranges"`
 	Outputs []*Output `json:"outputs"`
@@ -162,7 +165,7 @@ func (r *Report) Err() error {
 		}
 	}
 	if len(found) > 0 {
-		return &DifferentError{Job: r.Job, Found: strings.Join(found, ", ")}
+		return &DifferentError{Job: r.Job, Found: strings.Join(found, ", "), Since: r.Began}
 	}
 	if len(r.Doubts) > 0 {
 		d := r.Doubts[0]
@@ -172,10 +175,19 @@ func (r *Report) Err() error {
 }
 
 // DifferentError says that the output is not what the loop computes.
-type DifferentError struct{ Job, Found string }
+type DifferentError struct {
+	Job, Found string
+	// Since is the checkpoint with which the range begins, 0 if it is not known.
+	Since int64
+}
 
+// Error asks for the cause that is no fault: the loop knows the job only as it is now.
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf("job %s: the output differs from what a plain loop over the input computes: %s", e.Job, e.Found)
+	since := "its lineage began"
+	if e.Since > 0 {
+		since = fmt.Sprintf("checkpoint %d", e.Since)
+	}
+	return fmt.Sprintf("job %s: the output differs from what a plain loop over the input computes: %s; is this the job, unchanged, that has run since %s? if not: --from a savepoint that it took since the change", e.Job, e.Found, since)
 }
 
 // Refused says that a job cannot be verified.

@@ -53,6 +53,7 @@ func Run(ctx context.Context, job Job, o Options) (report *Report, err error) {
 	if begin.savepoint != nil {
 		report.From = begin.files.Store().String()
 	}
+	report.Began = begin.checkpoint
 	l := &loop{
 		job: &job, opts: &o, ledger: ledger, report: report, keyGroups: b.p0.KeyGroups, byNode: map[*runtime.Node]*step{},
 		lanes: &lanes{ledger: ledger, cache: map[string]firstSeen{}}, topics: topics,

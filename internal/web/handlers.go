@@ -31,7 +31,8 @@ type Status struct {
 
 // SavepointRequest is the body of POST /api/v1/savepoints; the answer repeats it when the savepoint is whole.
 type SavepointRequest struct {
-	// Dir is the directory (or URL) to make; it must not exist. A relative one is below the job's working directory.
+	// Dir is the directory (or URL). It is made if it is not there, and must not hold a savepoint already. A relative one is
+	// below the job's working directory.
 	Dir string `json:"dir"`
 }
 

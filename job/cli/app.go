@@ -41,6 +41,10 @@ func MainFor(g *job.Graph, o job.Options, args []string) int {
 
 func (p *program) main(args []string) int {
 	app := p.app()
+	// "help run" is what some people try first: it is run --help.
+	if len(args) > 1 && args[1] == "help" {
+		args = append(append([]string{args[0]}, args[2:]...), "--help")
+	}
 	err := app.Run(flagsFirst(app, args))
 	if err == nil {
 		return ExitOK

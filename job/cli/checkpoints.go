@@ -2,27 +2,24 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/doctor/probe"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 )
 
 func (p *program) checkpoints() *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
-		return append(append(p.jobFlags(),
-			&cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, if JOB is a name"},
-			&cli.StringFlag{Name: "prefix", Usage: "the job's checkpoint.prefix, if JOB is a name (default: weir)"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"}), more...)
+		return slices.Concat(p.jobFlags(), nameFlags(), outputFlags(), more)
 	}
 	return &cli.Command{
 		Name:  "checkpoints",
@@ -31,8 +28,8 @@ func (p *program) checkpoints() *cli.Command {
 			{
 				Name: "list", Usage: "list checkpoints, newest first", ArgsUsage: p.jobArg("JOB"),
 				Description: "JOB is a file or a job's name. A start continues from the newest; run JOB --from checkpoint:ID goes back to an\n" +
-					"older one. Of those the topic has the record, but their files may be gone: checkpoint.retained says how many are\n" +
-					"kept whole (1). See savepoint.",
+					"older one that is RESTORABLE: all that it needs is there, by name and size. checkpoint.retained (1) says how many are\n" +
+					"at least; others stay until the job that runs deletes what they need, which may be at its next checkpoint.",
 				Flags:  flags(&cli.IntFlag{Name: "limit", Value: 20, Usage: "how many"}),
 				Action: p.listCheckpoints,
 			},
@@ -45,47 +42,62 @@ func (p *program) checkpoints() *cli.Command {
 	}
 }
 
-// pointers reads up to max pointers of a job, newest first.
-func (p *program) pointers(c *cli.Context, limit int) ([]*checkpoint.Pointer, error) {
-	name, config, options, err := p.whose(c)
+// logged is what a job's checkpoint topic has, and where it is.
+type logged struct {
+	*connected
+	topic    string
+	pointers []sink.LoggedPointer // at least one, newest first
+}
+
+// pointers reads up to max pointers of a job, newest first. The caller closes the client.
+func (p *program) pointers(ctx context.Context, c *cli.Context, limit int) (*logged, error) {
+	j, err := p.connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(c.Context, 30*time.Second)
-	defer cancel()
-	cl, err := kafka.Dial(ctx, config)
+	l := &logged{connected: j, topic: j.options.Topic(j.job)}
+	if err := l.read(ctx, limit); err != nil {
+		j.client.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *logged) read(ctx context.Context, limit int) error {
+	if err := l.there(ctx); err != nil {
+		return err
+	}
+	log, err := sink.NewPointerLog(l.client, sink.LogConfig{Topic: l.topic, Group: l.options.GroupID(l.job)})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer cl.Close()
-	topic := options.Topic(name)
-	if _, err := kafka.NewCluster(cl).Topic(ctx, topic); err != nil {
-		if errors.Is(err, kafka.ErrNoTopic) {
-			// Not ErrNoTopic: that is for topics which somebody has to create.
-			return nil, fmt.Errorf("job %s has no checkpoints: there is no topic %s", name, topic)
-		}
-		return nil, err
+	if l.pointers, err = log.List(ctx, limit); err != nil {
+		return err
 	}
-	log, err := sink.NewPointerLog(cl, sink.LogConfig{Topic: topic, Group: options.GroupID(name)})
+	if len(l.pointers) == 0 {
+		return fmt.Errorf("job %s has no checkpoints: topic %s is empty", l.job, l.topic)
+	}
+	return nil
+}
+
+// there says whether the job has a checkpoint topic: without one it has never run.
+func (j *connected) there(ctx context.Context) error {
+	topic := j.options.Topic(j.job)
+	_, err := j.cluster.Topic(ctx, topic)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		// Not ErrNoTopic: that is for topics which somebody has to create.
+		return fmt.Errorf("job %s has no checkpoints: there is no topic %s", j.job, topic)
+	}
+	return err
+}
+
+// decoded is a pointer as the topic has it, without what is in a file of its own.
+func (l *logged) decoded(i int) (*checkpoint.Pointer, error) {
+	ptr, err := checkpoint.DecodePointer(l.pointers[i].Value)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("topic %s: offset %d: %w", l.topic, l.pointers[i].Offset, err)
 	}
-	logged, err := log.List(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	var pointers []*checkpoint.Pointer
-	for _, l := range logged {
-		ptr, err := checkpoint.DecodePointer(l.Value)
-		if err != nil {
-			return nil, fmt.Errorf("topic %s: offset %d: %w", topic, l.Offset, err)
-		}
-		pointers = append(pointers, ptr)
-	}
-	if len(pointers) == 0 {
-		return nil, fmt.Errorf("job %s has no checkpoints: topic %s is empty", name, topic)
-	}
-	return pointers, nil
+	return ptr, nil
 }
 
 // whose finds out which job is meant and where it is.
@@ -99,10 +111,10 @@ func (p *program) whose(c *cli.Context) (string, kafka.Config, checkpoint.Option
 		l.options.EnsureDefaults()
 		return l.graph.Name(), l.options.Kafka, l.options.Checkpoint, nil
 	}
-	if c.String("brokers") == "" {
+	config, err := cluster(c)
+	if err != nil && len(config.Brokers) == 0 {
 		return "", kafka.Config{}, checkpoint.Options{}, usagef("%s: %s is not a file: with a job's name, --brokers is needed", called(c), name)
 	}
-	config, err := cluster(c)
 	o := checkpoint.Options{Prefix: c.String("prefix")}
 	o.EnsureDefaults()
 	return name, config, o, err
@@ -115,21 +127,39 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 	if c.Int("limit") < 1 {
 		return usagef("checkpoints list: --limit is 1 or more")
 	}
-	pointers, err := p.pointers(c, c.Int("limit"))
+	asJSON, err := wantsJSON(c)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return p.printJSON(pointers)
+	ctx, cancel := context.WithTimeout(c.Context, patient)
+	defer cancel()
+	l, err := p.pointers(ctx, c, c.Int("limit"))
+	if err != nil {
+		return err
+	}
+	defer l.client.Close()
+	listed, err := probe.Restorable(ctx, l.client, l.topic, l.job, l.storage, l.pointers)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return p.printJSON(listed)
 	}
 	t := plainTable(p.stdout)
-	t.AppendHeader(table.Row{"id", "time", "attempt", "lineage", "host", "began with", "size", "note"})
-	for i, ptr := range pointers {
-		n := note(ptr)
+	t.AppendHeader(table.Row{"id", "time", "attempt", "lineage", "host", "began with", "size", "restorable", "note"})
+	for i, ptr := range listed {
+		n := note(ptr.Pointer)
 		if i == 0 {
 			n = strings.TrimSuffix("a start continues from it, "+n, ", ")
 		}
-		t.AppendRow(table.Row{ptr.Checkpoint, stamp(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, shortRequest(ptr.Request), stateSize(ptr), n})
+		whole := "yes"
+		if !ptr.Restorable {
+			whole = "no: " + ptr.Lacks
+		}
+		if l.storage == "" && whole != "yes" {
+			whole = "? " + ptr.Lacks
+		}
+		t.AppendRow(table.Row{ptr.Checkpoint, stamp(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, shortRequest(ptr.Request), stateSize(ptr.Pointer), whole, n})
 	}
 	t.Render()
 	return nil
@@ -151,24 +181,34 @@ func (p *program) showCheckpoint(c *cli.Context) error {
 		}
 		limit = 10_000
 	}
-	pointers, err := p.pointers(c, limit)
+	asJSON, err := wantsJSON(c)
 	if err != nil {
 		return err
 	}
-	for _, ptr := range pointers {
+	ctx, cancel := context.WithTimeout(c.Context, patient)
+	defer cancel()
+	l, err := p.pointers(ctx, c, limit)
+	if err != nil {
+		return err
+	}
+	defer l.client.Close()
+	var newest, oldest int64
+	for i := range l.pointers {
+		ptr, err := l.decoded(i)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			newest = ptr.Checkpoint
+		}
+		oldest = ptr.Checkpoint
 		if id == 0 || ptr.Checkpoint == id {
-			if c.Bool("json") {
+			if asJSON {
 				return p.printJSON(ptr)
 			}
 			p.printPointer(ptr)
 			return nil
 		}
 	}
-	return fmt.Errorf("checkpoint %d is not in the topic: the newest is %d, the oldest %d", id, pointers[0].Checkpoint, pointers[len(pointers)-1].Checkpoint)
-}
-
-func (p *program) printJSON(v any) error {
-	e := json.NewEncoder(p.stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return fmt.Errorf("checkpoint %d is not in the topic: the newest is %d, the oldest %d", id, newest, oldest)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,7 @@ func (p *program) doctor() *cli.Command {
 		ArgsUsage: p.jobArg("FILE"),
 		Description: "Changes nothing but a file of its own in the checkpoint storage, which it removes, and does not disturb a job that\n" +
 			"runs. Run it where the job runs: in the same container, as the same user. Exits with 0 if no finding is an error.",
-		Flags: append(append(p.jobFlags(), addressFlags("as for run")...),
-			&cli.StringFlag{Name: "output", Value: "table", Usage: "`FORMAT`: table, or json for programs"},
+		Flags: append(slices.Concat(p.jobFlags(), addressFlags("as for run"), outputFlags()),
 			&cli.BoolFlag{Name: "deep", Usage: "read every file of the last checkpoint and compare it with its hash"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "how long each check may take"}),
 		Action: p.runDoctor,
@@ -40,9 +40,9 @@ func (p *program) runDoctor(c *cli.Context) error {
 	if err := p.wantJob(c, 0); err != nil {
 		return err
 	}
-	format := c.String("output")
-	if format != "table" && format != "json" {
-		return usagef("doctor: --output is table or json, not %q", format)
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
 	}
 	if c.Duration("timeout") <= 0 {
 		return usagef("doctor: --timeout is more than 0")
@@ -60,7 +60,7 @@ func (p *program) runDoctor(c *cli.Context) error {
 		return &invalid{err}
 	}
 	report := probe.Examine(c.Context, prepared.Config(), probe.Options{Timeout: c.Duration("timeout"), Deep: c.Bool("deep"), HTTP: l.options.HTTP})
-	if format == "json" {
+	if asJSON {
 		err = p.printJSON(report)
 	} else {
 		p.printReport(report)

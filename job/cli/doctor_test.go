@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,6 +128,36 @@ func TestDoctorDoesNotDisturbARunningJob(t *testing.T) {
 	if strings.Contains(j.err.String(), "restart") {
 		t.Errorf("the job was disturbed:\n%s", j.err.String())
 	}
+}
+
+// A job that commits every few milliseconds has always something open, and deletes files of checkpoints while doctor looks.
+func TestDoctorFindsNothingWrongWithABusyJob(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	busy := []string{file, "--set", "checkpoint.interval=10ms", "--set", "checkpoint.inline_threshold=1B", "--set", "checkpoint.base_after=1kB"}
+	j := start(t, busy...)
+	feeding, done := context.WithCancel(t.Context())
+	var feeder sync.WaitGroup
+	feeder.Go(func() {
+		for feeding.Err() == nil {
+			produce(t, b, "numbers", `{"key":"a","n":1}`, `{"key":"b","n":1}`)
+		}
+	})
+	for i := range 6 {
+		address := j.address
+		if i%2 == 1 {
+			address = "off" // its transactions tell that it runs
+		}
+		r, _ := examine(t, append(busy, "--address", address)...)
+		for _, text := range []string{"warning: ", "error: ", "marker", "left open"} {
+			if lines := say(r, doctor.OK, text); lines != "" {
+				t.Errorf("address %s:\n%s", address, lines)
+			}
+		}
+	}
+	done()
+	feeder.Wait()
+	j.stop()
 }
 
 // A check has a deadline: what cannot be reached is a line of the table, and the rest is checked all the same.

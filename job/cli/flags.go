@@ -2,12 +2,14 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/web"
+	"github.com/weirstream/weir/job"
 )
 
 // jobFlags change the settings of a job.
@@ -44,6 +46,30 @@ func override(c *cli.Context, o *web.Options) {
 	o.EnsureDefaults()
 }
 
+// nameFlags say where a job is whose file is not at hand. Given with a file they win over it; the environment does not, since
+// KAFKA_BROKERS may be meant for other commands.
+func nameFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "brokers", Usage: "`HOST:PORT`, several with commas between; needed if JOB is a name, else it wins over the file's [$KAFKA_BROKERS, if JOB is a name]"},
+		&cli.StringFlag{Name: "prefix", Usage: "the job's checkpoint.prefix (default: the file's, or weir)"},
+	}
+}
+
+// overrideName puts what nameFlags say over a job's own settings.
+func overrideName(c *cli.Context, o *job.Options) error {
+	if c.String("brokers") != "" {
+		config, err := cluster(c)
+		if err != nil {
+			return err
+		}
+		o.Kafka.Brokers = config.Brokers
+	}
+	if s := c.String("prefix"); s != "" {
+		o.Checkpoint.Prefix = s
+	}
+	return nil
+}
+
 func brokersFlag() cli.Flag {
 	return &cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, several with commas between"}
 }
@@ -51,10 +77,14 @@ func brokersFlag() cli.Flag {
 // cluster is the Kafka that --brokers names.
 func cluster(c *cli.Context) (kafka.Config, error) {
 	var config kafka.Config
-	if c.String("brokers") == "" {
+	brokers := c.String("brokers")
+	if brokers == "" {
+		brokers = os.Getenv("KAFKA_BROKERS") // of nameFlags, which do not read it by themselves
+	}
+	if brokers == "" {
 		return config, usagef("%s: --brokers is missing (or KAFKA_BROKERS)", called(c))
 	}
-	for _, b := range strings.Split(c.String("brokers"), ",") {
+	for _, b := range strings.Split(brokers, ",") {
 		if b = strings.TrimSpace(b); b != "" {
 			config.Brokers = append(config.Brokers, b)
 		}

@@ -66,6 +66,9 @@ func (p *program) load(c *cli.Context) (*loaded, error) {
 		if err := set(&o, c.StringSlice("set")); err != nil {
 			return nil, err
 		}
+		if err := overrideName(c, &o); err != nil {
+			return nil, err
+		}
 		return &loaded{p.graph, o}, nil
 	}
 	l, err := yamljob.Load(c.Args().First(), yamljob.LoadOptions{Set: c.StringSlice("set")})
@@ -74,6 +77,9 @@ func (p *program) load(c *cli.Context) (*loaded, error) {
 	}
 	if err != nil {
 		return nil, &invalid{err}
+	}
+	if err := overrideName(c, &l.Options); err != nil {
+		return nil, err
 	}
 	return &loaded{l.Graph, l.Options}, nil
 }

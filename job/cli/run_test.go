@@ -237,6 +237,11 @@ func TestASecondProcessTakesOver(t *testing.T) {
 	if code := first.exit(); code != ExitTakenOver {
 		t.Errorf("exit code %d:\n%s", code, first.err.String())
 	}
+	lines := strings.Split(strings.TrimSpace(first.err.String()), "\n")
+	last := lines[len(lines)-1]
+	if strings.Count(last, "another process") != 1 || !strings.Contains(last, "runs this job now: checkpoint ") || len(last) > 220 {
+		t.Errorf("the last line has %d characters: %s", len(last), last)
+	}
 	second.until("two results", func() bool {
 		return slices.Equal(totals(t, b), []string{`{"key":"a","total":1}`, `{"key":"a","total":3}`})
 	})

@@ -43,10 +43,16 @@ func (p *program) topics() *cli.Command {
 				},
 			},
 			{
-				Name: "list", Usage: "list topics: partitions, and offsets that a read_committed reader passes", Flags: []cli.Flag{brokersFlag()},
+				Name: "list", Usage: "list topics: partitions, and offsets that a read_committed reader passes", Flags: append(outputFlags(), brokersFlag()),
 				Description: "OFFSETS counts records and also the markers of transactions, one or more a checkpoint: a topic that a job writes\n" +
 					"has more offsets than records. topics read prints the records.",
-				Action: func(c *cli.Context) error { return p.withAdmin(c, p.listTopics) },
+				Action: func(c *cli.Context) error {
+					asJSON, err := wantsJSON(c)
+					if err != nil {
+						return err
+					}
+					return p.withAdmin(c, func(ctx context.Context, admin *kadm.Client) error { return p.listTopics(ctx, admin, asJSON) })
+				},
 			},
 			p.readTopic(),
 		},
@@ -127,7 +133,14 @@ func (p *program) createTopics(ctx context.Context, admin *kadm.Client, specs []
 	return nil
 }
 
-func (p *program) listTopics(ctx context.Context, admin *kadm.Client) error {
+// listedTopic is what list prints of a topic as JSON.
+type listedTopic struct {
+	Topic      string `json:"topic"`
+	Partitions int    `json:"partitions"`
+	Offsets    int64  `json:"offsets"`
+}
+
+func (p *program) listTopics(ctx context.Context, admin *kadm.Client, asJSON bool) error {
 	topics, err := admin.ListTopics(ctx)
 	if err != nil {
 		return err
@@ -142,8 +155,7 @@ func (p *program) listTopics(ctx context.Context, admin *kadm.Client) error {
 	if err != nil {
 		return err
 	}
-	t := plainTable(p.stdout)
-	t.AppendHeader(table.Row{"topic", "partitions", "offsets"})
+	listed := []listedTopic{}
 	for _, name := range names {
 		var n int64
 		for partition, end := range ends[name] {
@@ -151,7 +163,15 @@ func (p *program) listTopics(ctx context.Context, admin *kadm.Client) error {
 				n += end.Offset - start.Offset
 			}
 		}
-		t.AppendRow(table.Row{name, len(topics[name].Partitions), n})
+		listed = append(listed, listedTopic{name, len(topics[name].Partitions), n})
+	}
+	if asJSON {
+		return p.printJSON(listed)
+	}
+	t := plainTable(p.stdout)
+	t.AppendHeader(table.Row{"topic", "partitions", "offsets"})
+	for _, l := range listed {
+		t.AppendRow(table.Row{l.Topic, l.Partitions, l.Offsets})
 	}
 	t.Render()
 	return nil

@@ -21,9 +21,7 @@ import (
 
 func (p *program) transactions() *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
-		return append(append(p.jobFlags(),
-			&cli.StringFlag{Name: "brokers", EnvVars: []string{"KAFKA_BROKERS"}, Usage: "`HOST:PORT`, if JOB is a name"},
-			&cli.StringFlag{Name: "prefix", Usage: "the job's checkpoint.prefix, if JOB is a name (default: weir)"}), more...)
+		return slices.Concat(p.jobFlags(), nameFlags(), more)
 	}
 	return &cli.Command{
 		Name:  "transactions",
@@ -31,11 +29,13 @@ func (p *program) transactions() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the job's transactional IDs and what each has open", ArgsUsage: p.jobArg("JOB"),
-				Description: "JOB is a file or a job's name. With --all also what anybody has open on the topics that the job reads and writes.\n" +
+				Description: "JOB is a file or a job's name. STATE is Kafka's: Ongoing, a transaction is open; PrepareCommit and PrepareAbort, its\n" +
+					"outcome is decided and being written; CompleteCommit and CompleteAbort, it is over, and none is open; Empty, none was\n" +
+					"begun since the ID was taken over; None, the ID was never used, or not for transactional.id.expiration.ms.\n" +
+					"With --all also what anybody has open on the topics that the job reads and writes.\n" +
 					"VERDICT says what becomes of such a transaction: open (its coordinator ends it), hanging (nobody does),\n" +
 					"unclear (nobody tells whose it is).",
-				Flags: flags(&cli.BoolFlag{Name: "all", Usage: "also the transactions of others on the job's topics"},
-					&cli.BoolFlag{Name: "json", Usage: "print JSON"}),
+				Flags:  flags(append(outputFlags(), &cli.BoolFlag{Name: "all", Usage: "also the transactions of others on the job's topics"})...),
 				Action: p.listTransactions,
 			},
 			{
@@ -61,7 +61,9 @@ const patient = 30 * time.Second
 
 // connected is a job's cluster and names.
 type connected struct {
-	job     string
+	job string
+	// storage is checkpoint.storage, "" if only the job's name is known.
+	storage string
 	options checkpoint.Options
 	client  *kgo.Client
 	cluster *kafka.Cluster
@@ -76,7 +78,11 @@ func (p *program) connect(ctx context.Context, c *cli.Context) (*connected, erro
 	if err != nil {
 		return nil, err
 	}
-	return &connected{name, options, client, kafka.NewCluster(client)}, nil
+	storage := options.Storage
+	if p.graph == nil && !isFile(c.Args().First()) {
+		storage = ""
+	}
+	return &connected{name, storage, options, client, kafka.NewCluster(client)}, nil
 }
 
 func (j *connected) own(ctx context.Context) ([]txn.State, error) {
@@ -93,6 +99,10 @@ func (p *program) listTransactions(c *cli.Context) error {
 	if err := p.wantJob(c, 0); err != nil {
 		return err
 	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(c.Context, patient)
 	defer cancel()
 	j, err := p.connect(ctx, c)
@@ -101,6 +111,10 @@ func (p *program) listTransactions(c *cli.Context) error {
 	}
 	defer j.client.Close()
 	own, err := j.own(ctx)
+	if err != nil {
+		return err
+	}
+	never, err := j.neverRan(ctx, own)
 	if err != nil {
 		return err
 	}
@@ -114,11 +128,34 @@ func (p *program) listTransactions(c *cli.Context) error {
 			return err
 		}
 	}
-	if c.Bool("json") {
+	if asJSON {
 		return p.printJSON(out)
 	}
 	p.printTransactions(out, c.Bool("all"))
+	if never != "" {
+		fmt.Fprintln(p.stdout, "\n"+never)
+	}
 	return nil
+}
+
+// neverRan says that a job is not known on the cluster, "" if it is. A job that was asked for by its name must be.
+func (j *connected) neverRan(ctx context.Context, own []txn.State) (string, error) {
+	if slices.ContainsFunc(own, func(s txn.State) bool { return s.State != txn.None }) {
+		return "", nil
+	}
+	topic := j.options.Topic(j.job)
+	_, err := j.cluster.Topic(ctx, topic)
+	switch {
+	case err == nil:
+		return "", nil // its IDs have expired
+	case !errors.Is(err, kafka.ErrNoTopic):
+		return "", err
+	}
+	never := fmt.Sprintf("job %s has never run on this cluster: there is no topic %s, and nobody has used its transactional IDs", j.job, topic)
+	if j.storage == "" {
+		return "", errors.New(never + ": are its name and --prefix right?")
+	}
+	return never, nil
 }
 
 // listedTransactions is what list prints as JSON.

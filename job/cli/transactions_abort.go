@@ -41,31 +41,40 @@ func (p *program) abortTransactions(c *cli.Context) error {
 
 // abortOwn fences the slots that have a transaction open, as a start of the job does with all.
 func (p *program) abortOwn(ctx context.Context, c *cli.Context, j *connected) error {
-	own, err := j.own(ctx)
+	// What is open of a job that runs is its work, and another thing a moment later: that is looked at first.
+	if where := p.runs(ctx, c, j); where != "" && !c.Bool("force") {
+		return fmt.Errorf("job %s runs %s: stop it first; with --force its attempt ends and it recovers from its last checkpoint", j.job, where)
+	}
+	var own, open []txn.State
+	err := settle(ctx, func() (string, error) {
+		var err error
+		own, err = j.own(ctx)
+		open = nil
+		for _, s := range own {
+			switch {
+			case s.Ending():
+				return undecided(s), err
+			case s.Open():
+				open = append(open, s)
+			}
+		}
+		return "", err
+	})
 	if err != nil {
 		return err
 	}
-	var open []txn.State
-	for _, s := range own {
-		switch {
-		case s.Ending():
-			return fmt.Errorf("transaction %s: its outcome is decided (%s): see whether all of its partitions have a leader", s.ID, s.State)
-		case s.Open():
-			open = append(open, s)
-		}
+	if _, err := j.neverRan(ctx, own); err != nil {
+		return err
 	}
 	if len(open) == 0 {
 		fmt.Fprintf(p.stdout, "job %s has no open transaction\n", j.job)
 		return nil
 	}
-	if where := p.runs(ctx, c, j); where != "" && !c.Bool("force") {
-		return fmt.Errorf("job %s runs %s: stop it first; with --force its attempt ends and it recovers from its last checkpoint", j.job, where)
-	}
 	now := time.Now()
 	for _, s := range open {
 		fmt.Fprintf(p.stdout, "%s: %s for %s on %s\n", s.ID, s.State, s.Age(now).Round(time.Millisecond), english.Plural(len(s.Partitions), "partition", ""))
 	}
-	fmt.Fprintf(p.stdout, "nothing is lost: results of these transactions were never visible, and the next start repeats them from %s\n", p.lastCheckpoint(c))
+	fmt.Fprintf(p.stdout, "nothing is lost: results of these transactions were never visible, and the next start repeats them from %s\n", j.lastCheckpoint(ctx))
 	if !c.Bool("yes") {
 		fmt.Fprintln(p.stdout, "nothing was done: --yes aborts them")
 		return nil
@@ -79,13 +88,42 @@ func (p *program) abortOwn(ctx context.Context, c *cli.Context, j *connected) er
 	return nil
 }
 
-// lastCheckpoint names the checkpoint from which a start goes on.
-func (p *program) lastCheckpoint(c *cli.Context) string {
-	pointers, err := p.pointers(c, 1)
-	if err != nil {
-		return "the beginning"
+// endsWithin is how long a transaction whose outcome is decided usually takes at most to be over.
+const endsWithin = 3 * time.Second
+
+// settle repeats a look at transactions while one of them is about to end, which usually takes milliseconds. What it still says
+// after a while is an error.
+func settle(ctx context.Context, look func() (ending string, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, endsWithin)
+	defer cancel()
+	var backoff kafka.Backoff
+	for {
+		ending, err := look()
+		switch {
+		case err != nil:
+			return err
+		case ending == "":
+			return nil
+		case !backoff.Wait(ctx):
+			return errors.New(ending)
+		}
 	}
-	return fmt.Sprintf("checkpoint %d", pointers[0].Checkpoint)
+}
+
+// undecided is what keeps a transaction from its end whose outcome is decided already.
+func undecided(s txn.State) string {
+	return fmt.Sprintf("transaction %s: its outcome is decided (%s), and it is not over after %s: see whether all of its partitions have a leader", s.ID, s.State, endsWithin)
+}
+
+// lastCheckpoint names the checkpoint from which a start goes on.
+func (j *connected) lastCheckpoint(ctx context.Context) string {
+	l := logged{connected: j, topic: j.options.Topic(j.job)}
+	if l.read(ctx, 1) == nil {
+		if ptr, err := l.decoded(0); err == nil {
+			return fmt.Sprintf("checkpoint %d", ptr.Checkpoint)
+		}
+	}
+	return "the beginning"
 }
 
 // runs says where the job runs, "" if it is not seen to: it answers at its HTTP address, or its transactions change.
@@ -112,23 +150,32 @@ func (p *program) abortOpen(ctx context.Context, c *cli.Context, j *connected) e
 	if _, err := j.cluster.Topic(ctx, topic); err != nil {
 		return err
 	}
-	open, errs := txn.Producers(ctx, j.client, map[string][]int32{topic: {partition}})
-	if err := errs[topic]; err != nil {
-		return &kafka.TopicError{Topic: topic, Err: fmt.Errorf("partition %d: %w", partition, err)}
-	}
 	var found *txn.Open
-	var begins []string
-	for i := range open {
-		begins = append(begins, fmt.Sprint(open[i].Start))
-		if open[i].Start == start {
-			found = &open[i]
+	err := settle(ctx, func() (string, error) {
+		open, errs := txn.Producers(ctx, j.client, map[string][]int32{topic: {partition}})
+		if err := errs[topic]; err != nil {
+			return "", &kafka.TopicError{Topic: topic, Err: fmt.Errorf("partition %d: %w", partition, err)}
 		}
-	}
-	switch {
-	case len(open) == 0:
-		return fmt.Errorf("topic %s partition %d: no transaction is open", topic, partition)
-	case found == nil:
-		return usagef("transactions abort: --start-offset: %s has transactions open since offset %s", at, strings.Join(begins, ", "))
+		var begins []string
+		found = nil
+		for i := range open {
+			begins = append(begins, fmt.Sprint(open[i].Start))
+			if open[i].Start == start {
+				found = &open[i]
+			}
+		}
+		switch {
+		case len(open) == 0:
+			return "", fmt.Errorf("topic %s partition %d: no transaction is open", topic, partition)
+		case found == nil:
+			return "", usagef("transactions abort: --start-offset: %s has transactions open since offset %s", at, strings.Join(begins, ", "))
+		case found.Verdict() == txn.Ends && found.State.Ending():
+			return undecided(*found.State), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return err
 	}
 	verdict := found.Verdict()
 	who := fmt.Sprintf("producer %d", found.Producer)
@@ -137,8 +184,6 @@ func (p *program) abortOpen(ctx context.Context, c *cli.Context, j *connected) e
 	}
 	fmt.Fprintf(p.stdout, "%s: %s epoch %d, open since offset %d, last record %s: %s\n", at, who, found.Epoch, found.Start, stamp(found.Last), verdict)
 	switch {
-	case verdict == txn.Ends && found.State.Ending():
-		return fmt.Errorf("transaction %s: its outcome is decided (%s): see whether all of its partitions have a leader", found.ID, found.State.State)
 	case verdict == txn.Ends && !c.Bool("force"):
 		return fmt.Errorf("transaction %s does not hang: its owner may be at work, and the broker aborts it %s after its begin; with --force its producer is fenced and the whole transaction aborted",
 			found.ID, time.Duration(found.State.Timeout)*time.Millisecond)

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -84,6 +86,35 @@ func TestTransactionsOfARunningJobAreNotAborted(t *testing.T) {
 	// Its attempt may have ended; the job has not.
 	produce(t, b, "numbers", `{"key":"a","n":2}`)
 	j.until("a result", func() bool { return len(totals(t, b)) == 1 })
+	j.stop()
+}
+
+// Whatever of its own is open at a moment: nothing, a transaction, or one that is being committed.
+func TestAbortIsRefusedWhileTheJobRunsWhateverIsOpen(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	j := start(t, file)
+	for range 5 {
+		produce(t, b, "numbers", `{"key":"a","n":1}`)
+		code, stdout, stderr := call("transactions", "abort", file, "--address", j.address, "--yes")
+		if code != ExitOther || !strings.Contains(stderr, "job sums runs at http://"+j.address) || stdout != "" {
+			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+		}
+	}
+	// Without its address its transactions tell, as long as it has something to do.
+	feeding, done := context.WithCancel(t.Context())
+	var feeder sync.WaitGroup
+	feeder.Go(func() {
+		for feeding.Err() == nil {
+			produce(t, b, "numbers", `{"key":"a","n":1}`)
+		}
+	})
+	code, stdout, stderr := call("transactions", "abort", "sums", "--brokers", b, "--address", "off", "--yes")
+	if code != ExitOther || !strings.Contains(stderr, "job sums runs somewhere") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	done()
+	feeder.Wait()
 	j.stop()
 }
 

@@ -23,7 +23,7 @@ func (p *program) verify() *cli.Command {
 		ArgsUsage: p.jobArg("JOB.yaml"),
 		Description: "Reads the input up to the last checkpoint, and the output; says which results are lost, doubled or different.\n" +
 			"The job may run meanwhile. Exit code 14: the output differs; 15: it cannot be told. See docs/verify.md.",
-		Flags: append(p.jobFlags(),
+		Flags: append(append(p.jobFlags(), outputFlags()...),
 			&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT` of the job, with its state, instead of where the job began"},
 			&cli.BoolFlag{Name: "log-start", Usage: "the job began where the topics of its input begin now", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "output-from", Usage: "compare a partition of the output from an offset on: `TOPIC:PARTITION=OFFSET`; may be repeated"},
@@ -31,7 +31,6 @@ func (p *program) verify() *cli.Command {
 			&cli.StringSliceFlag{Name: "trust", Usage: "an `OPERATOR` whose results depend on the input alone, though it cannot be seen; may be repeated"},
 			&cli.StringFlag{Name: "temp-dir", Usage: "where temporary files are made (default: the system's directory)"},
 			&cli.IntFlag{Name: "examples", Value: 10, Usage: "how many findings of each kind are printed"},
-			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
 		),
 		Action: p.verifyJob,
 	}
@@ -39,6 +38,10 @@ func (p *program) verify() *cli.Command {
 
 func (p *program) verifyJob(c *cli.Context) error {
 	if err := p.wantJob(c, 0); err != nil {
+		return err
+	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
 		return err
 	}
 	from, err := outputFrom(c.StringSlice("output-from"))
@@ -64,7 +67,7 @@ func (p *program) verifyJob(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
+	if asJSON {
 		if err := p.printJSON(report); err != nil {
 			return err
 		}

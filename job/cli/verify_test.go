@@ -44,6 +44,22 @@ func TestVerifySaysWhetherTheOutputIsWhatTheJobComputes(t *testing.T) {
 	}
 }
 
+// A job that was changed without a new lineage differs from itself; that is asked before a loss is believed.
+func TestVerifyAsksWhetherTheJobWasChanged(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	for i := range 8 {
+		produceKeyed(t, b, "numbers", fmt.Sprint("k", i%4), fmt.Sprintf(`{"key":"k%d","n":%d}`, i%4, i))
+	}
+	if code, _, err := call("run", file, "--set", "source.in.stop_at=latest", "--address", "off"); code != ExitOK {
+		t.Fatalf("exit code %d: %s", code, err)
+	}
+	code, _, err := call("verify", file, "--set", "operators.sum.aggregate.total=count()")
+	if code != ExitDifferent || !strings.Contains(err, "is this the job, unchanged, that has run since checkpoint 1? if not: --from a savepoint") {
+		t.Errorf("exit code %d: %s", code, err)
+	}
+}
+
 func TestVerifyNamesTheOperatorWhoseResultsDependOnInterleaving(t *testing.T) {
 	b := broker(t)
 	file := sums(t, b)

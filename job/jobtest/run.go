@@ -190,8 +190,8 @@ func (r *Run) Stop() error {
 	return r.Wait()
 }
 
-// Savepoint takes a savepoint into a directory, which must not exist; o.Start.From starts from it. If the run or its attempt
-// ends before, there may be none: that is the error.
+// Savepoint takes a savepoint into a directory, which is made if it is not there and must not hold a savepoint already;
+// o.Start.From starts from it. If the run or its attempt ends before, there may be none: that is the error.
 func (r *Run) Savepoint(dir string) error {
 	ctx, cancel := r.c.bounded()
 	defer cancel()

@@ -25,6 +25,8 @@ type builder struct {
 	graph *job.Graph
 	steps map[string]*step
 	order []*step
+	// sinkAt is where each sink stands.
+	sinkAt map[string]yamlfile.Pos
 	// lost: some step's input could not be found, so a step that nothing reads may be the one that was meant.
 	lost bool
 }
@@ -182,7 +184,7 @@ func (b *builder) oneOf(n *yamlfile.Node, where, key, value string, allowed ...s
 
 // stepOptions checks what sources and sinks have in common, and makes options of it.
 func (b *builder) stepOptions(n *yamlfile.Node, where string, fits bool, policy, topic string, parallelism int) []job.Option {
-	b.oneOf(n, where, "on_bad_record", policy, "fail", "skip", "dead_letter")
+	b.oneOf(n, where, "on_bad_record", policy, policies...)
 	switch {
 	case policy == "dead_letter" && topic == "":
 		b.r.Add(n.Get("on_bad_record").Pos, where, "on_bad_record: dead_letter needs dead_letter_topic")

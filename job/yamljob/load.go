@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/weirstream/weir/job"
@@ -45,6 +46,7 @@ func Parse(name string, data []byte, opts LoadOptions) (*Loaded, error) {
 	if root == nil {
 		return nil, r.Err()
 	}
+	r.Choices = choices
 	for _, s := range opts.Set {
 		r.Set(root, s, "source", "sink")
 	}
@@ -56,7 +58,7 @@ func Parse(name string, data []byte, opts LoadOptions) (*Loaded, error) {
 
 	var f fileOptions
 	r.Decode(root, "", &f)
-	b := &builder{r: r, root: root, f: &f, steps: map[string]*step{}}
+	b := &builder{r: r, root: root, f: &f, steps: map[string]*step{}, sinkAt: map[string]yamlfile.Pos{}}
 	b.name()
 	b.graph = job.New(f.Job)
 	b.sources()
@@ -79,12 +81,13 @@ func (b *builder) settings() {
 	o := b.f.Options
 	o.EnsureDefaults()
 	b.r.Invalid(b.root, "", o.Validate())
+	b.secured(b.root.Get("kafka"), "kafka")
 }
 
 // SetOptions changes values of a Go program's options by their paths, as --set of a file does: checkpoint.interval=1s.
 // The error has every mistake, one a line.
 func SetOptions(o *job.Options, assignments []string) error {
-	root, r := &yamlfile.Node{Kind: yamlfile.Mapping}, &yamlfile.Report{}
+	root, r := &yamlfile.Node{Kind: yamlfile.Mapping}, &yamlfile.Report{Choices: choices}
 	for _, s := range assignments {
 		r.Set(root, s)
 	}
@@ -112,6 +115,11 @@ func (b *builder) check() {
 			var kind, rest string
 			if n, _ := fmt.Sscanf(message, "job "+b.f.Job+": %s "+s.name+": %s", &kind, &rest); n == 2 {
 				pos = s.pos
+			}
+		}
+		for name, at := range b.sinkAt {
+			if strings.HasPrefix(message, "job "+b.f.Job+": sink "+name+": ") {
+				pos = at
 			}
 		}
 		b.r.Add(pos, "", "%s", message)

@@ -37,6 +37,7 @@ func (b *builder) sinks() {
 
 func (b *builder) sink(e yamlfile.Entry, where string) {
 	n := e.Value
+	b.sinkAt[e.Key] = e.Pos
 	if i := slices.IndexFunc(n.Entries, func(e yamlfile.Entry) bool { return e.Key == "kafka" }); i >= 0 {
 		b.r.Add(n.Entries[i].Pos, where, "kafka: all sinks of a job share its cluster, where its transactions live: only a source may have another")
 		n.Entries = slices.Delete(n.Entries, i, i+1)
@@ -44,8 +45,8 @@ func (b *builder) sink(e yamlfile.Entry, where string) {
 	var o SinkOptions
 	fits := b.decode(n, where, &o)
 	opts := b.stepOptions(n, where, fits, o.OnBadRecord, o.DeadLetterTopic, o.Parallelism)
-	b.oneOf(n, where, "format", o.Format, "json", "raw")
-	b.oneOf(n, where, "timestamps", o.Timestamps, "rfc3339", "ms")
+	b.oneOf(n, where, "format", o.Format, formats...)
+	b.oneOf(n, where, "timestamps", o.Timestamps, timestamps...)
 	spec := sink.Kafka(sink.KafkaOptions{Topic: o.Topic})
 	switch topic := n.Get("topic"); {
 	case n.Bad() && topic == nil || topic.Bad():

@@ -32,7 +32,7 @@ func (b *builder) source(e yamlfile.Entry) {
 	var o SourceOptions
 	fits := b.decode(n, where, &o)
 	opts := b.stepOptions(n, where, fits, o.OnBadRecord, o.DeadLetterTopic, o.Parallelism)
-	b.oneOf(n, where, "format", o.Format, "json", "raw")
+	b.oneOf(n, where, "format", o.Format, formats...)
 	spec := source.Kafka(o.KafkaOptions)
 	if fits {
 		b.r.Invalid(n, where, spec.Validate())
@@ -41,6 +41,7 @@ func (b *builder) source(e yamlfile.Entry) {
 		checked := *o.Kafka
 		checked.EnsureDefaults()
 		b.r.Invalid(n.Get("kafka"), where+": kafka", checked.Validate())
+		b.secured(n.Get("kafka"), where+": kafka")
 		opts = append(opts, job.Cluster(*o.Kafka))
 	}
 	if o.Format == "" {
@@ -75,6 +76,15 @@ var fieldTypes = map[string]row.Field{
 
 var typeNames = []string{"int", "float", "string", "bool", "timestamp", "timestamp_s", "timestamp_us", "timestamp_ns", "json"}
 
+// otherNames are what other languages call the types, which no distance between letters finds.
+var otherNames = map[string]string{
+	"boolean": "bool", "integer": "int", "long": "int", "bigint": "int", "int32": "int", "int64": "int", "short": "int",
+	"double": "float", "number": "float", "decimal": "float", "float32": "float", "float64": "float", "real": "float",
+	"str": "string", "text": "string", "varchar": "string", "char": "string",
+	"time": "timestamp", "date": "timestamp", "datetime": "timestamp", "timestamp_ms": "timestamp",
+	"object": "json", "map": "json", "struct": "json", "array": "json", "list": "json", "any": "json",
+}
+
 // fields reads the declaration of a JSON source's fields; ok is false if something is wrong with it.
 func (b *builder) fields(n, declared *yamlfile.Node, where string) (fields []row.Field, ok bool) {
 	if n.Bad() && declared == nil {
@@ -100,9 +110,17 @@ func (b *builder) fields(n, declared *yamlfile.Node, where string) (fields []row
 			if e.Value.Kind != yamlfile.Scalar {
 				got = e.Value.Kind.String()
 			}
-			b.r.Add(e.Value.Pos, where, "fields.%s: unknown type %q%s: one of %s", e.Key, got, text.Suggest(got, typeNames), strings.Join(typeNames, ", "))
 			// What was probably meant lets the expressions be checked.
-			if f, known = fieldTypes[text.Nearest(got, typeNames)]; !known {
+			meant := otherNames[strings.ToLower(got)]
+			if meant == "" {
+				meant = text.Nearest(got, typeNames)
+			}
+			hint := ""
+			if meant != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", meant)
+			}
+			b.r.Add(e.Value.Pos, where, "fields.%s: unknown type %q%s: one of %s", e.Key, got, hint, strings.Join(typeNames, ", "))
+			if f, known = fieldTypes[meant]; !known {
 				ok = false
 				continue
 			}

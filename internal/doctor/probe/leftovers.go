@@ -30,11 +30,28 @@ func (e *examination) checkTransactions(ctx context.Context) []doctor.Finding {
 	for _, b := range l.Blocks {
 		blocked[b.Topic] = append(blocked[b.Topic], b.Partition.Partition)
 	}
-	l.Open, _ = txn.Producers(ctx, c.client, blocked) // what may not be asked is said of the block
+	l.Open, l.Unasked = txn.Producers(ctx, c.client, blocked)
+	if len(l.Unasked) > 0 && wait(ctx, moment) {
+		l.Blocks = txn.Still(ctx, c.client, l.Blocks) // of these nobody says when the transaction began
+	}
 	if values, err := c.brokerSettings(ctx); err == nil {
 		l.Longest, _ = time.ParseDuration(values["transaction.max.timeout.ms"] + "ms")
 	}
 	return doctor.Transactions(l, e.now())
+}
+
+// moment is longer than a transaction of a job usually takes to be committed once its outcome is decided.
+const moment = time.Second
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // Moves reports whether any of the IDs changes within a time: somebody uses it. It returns as soon as one does.

@@ -40,7 +40,7 @@ func (e *examination) checkPointer(ctx context.Context) []doctor.Finding {
 	default:
 		blocks, _ := txn.Blocked(ctx, c.client, c.asked(c.own))
 		p.Blocked = len(blocks) > 0
-		e.readPointer(ctx, p)
+		e.lookAtPointer(ctx, p)
 	}
 	if kafka.IsAuthorization(p.Err) {
 		return []doctor.Finding{doctor.Unknown(name, name, p.Err)} // the check of access says what to do
@@ -76,20 +76,59 @@ func (e *examination) groupCheckpoint(ctx context.Context) (int64, error) {
 	return latest, nil
 }
 
-func (e *examination) readPointer(ctx context.Context, p *doctor.LastPointer) {
+// mostLooks bounds how often a pointer is read anew whose files do not seem to be there.
+const mostLooks = 5
+
+// lookAtPointer reads the last pointer and looks for what it lists. A job that runs deletes what its newest checkpoint does
+// not need any more, so whatever is missing counts only if the pointer is the last one still.
+func (e *examination) lookAtPointer(ctx context.Context, p *doctor.LastPointer) {
 	log, err := sink.NewPointerLog(e.home.client, sink.LogConfig{Topic: e.home.own, Timeout: e.opts.Timeout})
 	if err != nil {
 		p.Err = err
 		return
 	}
-	logged, err := log.List(ctx, 1)
+	before := *p
+	for range mostLooks {
+		*p = before
+		at := e.readPointer(ctx, log, p)
+		if p.Err == nil && len(p.Missing)+len(p.Damaged)+len(p.Lost) == 0 {
+			return
+		}
+		if now, err := log.List(ctx, 1); err != nil || len(now) == 0 || now[0].Offset == at {
+			return
+		}
+	}
+	if p.Err == nil {
+		p.Missing, p.Damaged, p.Lost = nil, nil, nil
+		p.FilesErr = errors.New("the job runs, and its checkpoints replace each other before their files are looked at")
+	}
+}
+
+// readPointer takes the last pointer, and returns its offset.
+func (e *examination) readPointer(ctx context.Context, log *sink.PointerLog, p *doctor.LastPointer) int64 {
+	ptr, offset, err := e.newest(ctx, log)
 	if err != nil {
 		p.Err = err
-		return
+		return offset
 	}
-	if len(logged) == 0 {
+	if ptr == nil {
 		p.None = true
-		return
+		return offset
+	}
+	e.pointer = ptr
+	p.Checkpoint, p.Written, p.Host, p.Final, p.Deep = ptr.Checkpoint, ptr.Time, ptr.Host, ptr.Final, e.opts.Deep
+	for _, s := range ptr.Unfinished {
+		p.Unfinished = append(p.Unfinished, s.Directory)
+	}
+	e.lookForFiles(ctx, log, ptr, p)
+	return offset
+}
+
+// newest reads the last pointer, nil if there is none.
+func (e *examination) newest(ctx context.Context, log *sink.PointerLog) (*checkpoint.Pointer, int64, error) {
+	logged, err := log.List(ctx, 1)
+	if err != nil || len(logged) == 0 {
+		return nil, -1, err
 	}
 	ptr, err := checkpoint.DecodePointer(logged[0].Value)
 	if err == nil && ptr.File != nil {
@@ -99,16 +138,7 @@ func (e *examination) readPointer(ctx context.Context, p *doctor.LastPointer) {
 			ptr, err = checkpoint.LoadPointer(ctx, checkpoint.NewFiles(e.store, nil), logged[0].Value)
 		}
 	}
-	if err != nil {
-		p.Err = err
-		return
-	}
-	e.pointer = ptr
-	p.Checkpoint, p.Written, p.Host, p.Final, p.Deep = ptr.Checkpoint, ptr.Time, ptr.Host, ptr.Final, e.opts.Deep
-	for _, s := range ptr.Unfinished {
-		p.Unfinished = append(p.Unfinished, s.Directory)
-	}
-	e.lookForFiles(ctx, log, ptr, p)
+	return ptr, logged[0].Offset, err
 }
 
 // lookForFiles compares what the pointer lists with what is there.

@@ -93,12 +93,15 @@ func Examine(ctx context.Context, config *runtime.Config, opts Options) doctor.R
 	if e.home.client != nil {
 		rest = append(rest,
 			check{"readers", "sink topics", e.checkReaders},
-			check{"transactions", "job and topics", e.checkTransactions},
 			check{"running", "job", e.watchProcess},
 		)
 	}
 	rest = append(rest, check{"disk", "checkpoint.storage", e.checkDisks})
 	report.Findings = append(report.Findings, e.make(ctx, rest)...)
+	// What is open is a running job's work, so whether one runs is known before.
+	if e.home.client != nil {
+		report.Findings = append(report.Findings, e.make(ctx, []check{{"transactions", "job and topics", e.checkTransactions}})...)
+	}
 	return report
 }
 

@@ -42,6 +42,7 @@ func (e *examination) askProcess(ctx context.Context) []doctor.Finding {
 func (e *examination) watchProcess(ctx context.Context) []doctor.Finding {
 	if !e.running {
 		e.process.Moves = Moves(ctx, e.home.client, IDs(&e.config.Checkpoint, e.config.Job), Watch(&e.config.Checkpoint))
+		e.running = e.process.Moves
 	}
 	return doctor.Running(e.process)
 }

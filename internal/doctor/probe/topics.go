@@ -13,6 +13,7 @@ import (
 	"github.com/weirstream/weir/internal/doctor"
 	"github.com/weirstream/weir/internal/doctor/txn"
 	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/sink"
 )
 
 // mostPartitions bounds of how many partitions the next record is looked at.
@@ -41,6 +42,15 @@ func (e *examination) checkTopics(ctx context.Context, c *cluster) []doctor.Find
 	ends := txn.Offsets(ctx, c.client, asked, txn.Latest, false, errs)
 	stable := txn.Offsets(ctx, c.client, asked, txn.Latest, true, errs)
 
+	last := e.pointer
+	if e.behind(c, last, starts, ends) {
+		// A job that runs has read on since. A pointer that is read after the beginnings of the logs and before their ends does not
+		// lie outside of them by that.
+		if now := e.newestPointer(ctx); now != nil {
+			last = now
+			ends = txn.Offsets(ctx, c.client, asked, txn.Latest, false, errs)
+		}
+	}
 	var findings []doctor.Finding
 	positions := map[*use]doctor.SourceUse{}
 	wanted := map[txn.Partition]int64{}
@@ -49,7 +59,7 @@ func (e *examination) checkTopics(ctx context.Context, c *cluster) []doctor.Find
 		if u.sink || c.topics[u.topic] == nil {
 			continue
 		}
-		su := e.position(c, u, starts, ends)
+		su := position(c, u, last, starts, ends)
 		positions[u] = su
 		for _, p := range su.Positions {
 			at := txn.Partition{Topic: u.topic, Partition: p.Partition}
@@ -114,12 +124,41 @@ func (e *examination) readSettings(ctx context.Context, c *cluster) {
 	wg.Wait()
 }
 
+// behind reports whether the last checkpoint stands where a log does not reach.
+func (e *examination) behind(c *cluster, last *checkpoint.Pointer, starts, ends map[txn.Partition]txn.Listed) bool {
+	for i := range c.uses {
+		u := &c.uses[i]
+		if last == nil || u.sink || c.topics[u.topic] == nil {
+			continue
+		}
+		for _, p := range position(c, u, last, starts, ends).Positions {
+			if !p.Done && (p.Offset < p.Start || p.Offset > p.End) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newestPointer is the last pointer as of now, nil if it cannot be read.
+func (e *examination) newestPointer(ctx context.Context) *checkpoint.Pointer {
+	log, err := sink.NewPointerLog(e.home.client, sink.LogConfig{Topic: e.home.own, Timeout: e.opts.Timeout})
+	if err != nil {
+		return nil
+	}
+	ptr, _, err := e.newest(ctx, log)
+	if err != nil {
+		return nil
+	}
+	return ptr
+}
+
 // position is where the last checkpoint stands in a topic of a source, or where a first start would begin.
-func (e *examination) position(c *cluster, u *use, starts, ends map[txn.Partition]txn.Listed) doctor.SourceUse {
+func position(c *cluster, u *use, last *checkpoint.Pointer, starts, ends map[txn.Partition]txn.Listed) doctor.SourceUse {
 	su := doctor.SourceUse{SkipsLoss: u.from.OnDataLoss == "earliest"}
 	restored := map[int32]checkpoint.Split{}
-	if e.pointer != nil {
-		for _, s := range e.pointer.Sources {
+	if last != nil {
+		for _, s := range last.Sources {
 			for _, split := range s.Splits {
 				if s.Name == u.step && split.Topic == u.topic {
 					restored[split.Partition] = split

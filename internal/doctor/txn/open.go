@@ -88,7 +88,50 @@ func (o *Open) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(
 
 // Producers lists the transactions that are open on partitions, with what their coordinators say. It needs Read on the
 // topics; those that may not be asked are in errs.
+//
+// The leaders are asked first and the coordinators then, so a transaction may be over by the coordinator's answer. Where the two
+// do not agree, the leaders are asked again: what is still open there was open all the while.
 func Producers(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) (open []Open, errs map[string]error) {
+	open, errs = active(ctx, cl, partitions)
+	var producers []int64
+	for _, o := range open {
+		if !slices.Contains(producers, o.Producer) {
+			producers = append(producers, o.Producer)
+		}
+	}
+	ids := idsOf(ctx, cl, producers)
+	names := slices.Sorted(maps.Values(ids))
+	states := map[string]*State{}
+	described := Describe(ctx, cl, slices.Compact(names)...)
+	for i := range described {
+		states[described[i].ID] = &described[i]
+	}
+	doubtful := map[string][]int32{}
+	for i := range open {
+		o := &open[i]
+		o.ID = ids[o.Producer]
+		o.State = states[o.ID]
+		if o.Verdict() != Ends && !slices.Contains(doubtful[o.Topic], o.Partition.Partition) {
+			doubtful[o.Topic] = append(doubtful[o.Topic], o.Partition.Partition)
+		}
+	}
+	again, unasked := active(ctx, cl, doubtful)
+	open = slices.DeleteFunc(open, func(o Open) bool {
+		return o.Verdict() != Ends && unasked[o.Topic] == nil && !slices.ContainsFunc(again, o.same)
+	})
+	slices.SortFunc(open, func(a, b Open) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition.Partition, b.Partition.Partition), cmp.Compare(a.Start, b.Start))
+	})
+	return open, errs
+}
+
+// same reports whether two answers of a leader are about one transaction.
+func (o *Open) same(b Open) bool {
+	return o.Partition == b.Partition && o.Producer == b.Producer && o.Start == b.Start
+}
+
+// active asks the leaders which producers have a transaction open.
+func active(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) (open []Open, errs map[string]error) {
 	errs = map[string]error{}
 	if len(partitions) == 0 {
 		return nil, errs
@@ -99,7 +142,6 @@ func Producers(ctx context.Context, cl *kgo.Client, partitions map[string][]int3
 		t.Topic, t.Partitions = name, partitions[name]
 		req.Topics = append(req.Topics, t)
 	}
-	var producers []int64
 	for _, shard := range cl.RequestSharded(ctx, req) {
 		if shard.Err != nil {
 			for _, t := range shard.Req.(*kmsg.DescribeProducersRequest).Topics {
@@ -121,26 +163,21 @@ func Producers(ctx context.Context, cl *kgo.Client, partitions map[string][]int3
 						Partition: Partition{t.Topic, p.Partition}, Producer: a.ProducerID, Epoch: int16(a.ProducerEpoch),
 						CoordinatorEpoch: a.CoordinatorEpoch, Start: a.CurrentTxnStartOffset, Last: a.LastTimestamp,
 					})
-					if !slices.Contains(producers, a.ProducerID) {
-						producers = append(producers, a.ProducerID)
-					}
 				}
 			}
 		}
 	}
-	ids := idsOf(ctx, cl, producers)
-	names := slices.Sorted(maps.Values(ids))
-	states := map[string]*State{}
-	described := Describe(ctx, cl, slices.Compact(names)...)
-	for i := range described {
-		states[described[i].ID] = &described[i]
-	}
-	for i := range open {
-		open[i].ID = ids[open[i].Producer]
-		open[i].State = states[open[i].ID]
-	}
-	slices.SortFunc(open, func(a, b Open) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition.Partition, b.Partition.Partition), cmp.Compare(a.Start, b.Start))
-	})
 	return open, errs
+}
+
+// Still returns those of the blocks that are at the same offset as before: nobody has ended a transaction there.
+func Still(ctx context.Context, cl *kgo.Client, blocks []Block) []Block {
+	partitions := map[string][]int32{}
+	for _, b := range blocks {
+		partitions[b.Topic] = append(partitions[b.Topic], b.Partition.Partition)
+	}
+	now, errs := Blocked(ctx, cl, partitions)
+	return slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool {
+		return errs[b.Topic] == nil && !slices.ContainsFunc(now, func(n Block) bool { return n.Partition == b.Partition && n.Stable == b.Stable })
+	})
 }

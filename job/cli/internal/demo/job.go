@@ -45,7 +45,7 @@ func (j *jobProcess) start() error {
 // log looks for the address in what the job logs.
 func (j *jobProcess) log(line string) {
 	var m struct{ Msg, Address string }
-	if json.Unmarshal([]byte(line), &m) == nil && m.Msg == "listening" {
+	if json.Unmarshal([]byte(line), &m) == nil && m.Msg == "starting" {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.address = m.Address

@@ -14,7 +14,9 @@ import (
 // Report gathers the mistakes of one file.
 type Report struct {
 	// File is the name that mistakes begin with.
-	File     string
+	File string
+	// Choices are the values that a text may have, by the name of its key with those above it in the struct: "log.format".
+	Choices  map[string]string
 	lines    []string
 	mistakes []*Mistake
 }

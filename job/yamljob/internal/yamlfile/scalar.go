@@ -16,7 +16,11 @@ import (
 // scalar sets v from a scalar's text.
 func (r *Report) scalar(n *Node, where, label string, v reflect.Value) {
 	if n.Kind != Scalar {
-		r.wrong(n, where, "%swant %s, got %v", label, want(v.Type()), n.Kind)
+		wanted := want(v.Type())
+		if choices := r.Choices[strings.TrimSuffix(label, ": ")]; wanted == aText && choices != "" {
+			wanted = "one of " + choices
+		}
+		r.wrong(n, where, "%swant %s, got %v", label, wanted, n.Kind)
 		return
 	}
 	if err := set(n, v); err != nil {
@@ -40,8 +44,10 @@ func want(t reflect.Type) string {
 	case reflect.Float32, reflect.Float64:
 		return "a number"
 	}
-	return "a text"
+	return aText
 }
+
+const aText = "a text"
 
 func set(n *Node, v reflect.Value) error {
 	s := n.Text
