@@ -2,6 +2,8 @@ package job_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -64,7 +66,7 @@ func TestAnOlderCopyDoesNotAnswerANewRequestForASavepoint(t *testing.T) {
 	bounded, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	err := j.Savepoint(bounded, dir)
-	if err == nil || !strings.Contains(err.Error(), "is being copied there") {
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "is being copied there") {
 		t.Errorf("asked again: %v, want that an older checkpoint is being copied there", err)
 	}
 	once.Do(func() { close(goOn) })

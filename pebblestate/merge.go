@@ -68,15 +68,18 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 // lastChangesTable is lastChanges without the sorting: the changes are found by key.
 func lastChangesTable(reprs [][]byte) (*entryTable, error) {
 	c := &changes{reprs: reprs}
-	most := 0
+	most, all := 0, 0
 	for _, repr := range reprs {
 		r, err := readDelta(repr)
 		if err != nil {
 			return nil, err
 		}
-		most = max(most, int(min(r.left, uint32(len(repr)))))
+		n := int(min(r.left, uint32(len(repr))))
+		most, all = max(most, n), all+n
 	}
-	t := newEntryTable(c, most)
+	// A table that is too large costs less than one that grows.
+	t := newEntryTable(c, max(most, all/4))
+	c.entries = make([]entry, 0, most)
 	for d := len(reprs) - 1; d >= 0; d-- {
 		if len(reprs[d]) > math.MaxUint32 {
 			return nil, fmt.Errorf("a delta of %d bytes is too large", len(reprs[d]))

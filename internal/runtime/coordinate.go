@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -248,11 +249,23 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 func (c *coordination) busy(dir string) error {
 	for id, s := range c.saving {
 		if s.dir == dir {
-			return fmt.Errorf("savepoint %s: checkpoint %d is being copied there: wait for it, or name another directory", dir, id)
+			return &busyError{dir, id}
 		}
 	}
 	return nil
 }
+
+// busyError is fs.ErrExist, as is a savepoint that is in the directory already.
+type busyError struct {
+	dir        string
+	checkpoint int64
+}
+
+func (e *busyError) Error() string {
+	return fmt.Sprintf("savepoint %s: checkpoint %d is being copied there: wait for it, or name another directory", e.dir, e.checkpoint)
+}
+
+func (e *busyError) Is(target error) bool { return target == fs.ErrExist }
 
 // awaited reports whether somebody waits for a savepoint. What the recovery goes on with alone does not hold the end of the job
 // up: the last pointer lists it.

@@ -42,6 +42,7 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		if restore, err = a.readState(ctx, from, files); err != nil {
 			return a.whose(from, files, err)
 		}
+		a.laps.end("read")
 		if res.Kind == checkpoint.ResolvedSavepoint {
 			if err := a.adopt(ctx, &restore); err != nil {
 				return a.whose(from, files, err)
