@@ -19,6 +19,9 @@ type StateStore interface {
 	// Applied is the newest checkpoint whose changes are all readable here: entries last changed at or before it may be
 	// evicted from the live maps.
 	Applied() int64
+	// Deleted is the newest checkpoint whose deletions are all readable here and stay so: what was deleted at or before it is
+	// not found, now or later. It is not before Applied, and beyond it as long as the store holds nothing at all.
+	Deleted() int64
 }
 
 // StateDesc describes a state, for the check at restore.

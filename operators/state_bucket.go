@@ -135,7 +135,7 @@ func (t *buckets[V, B]) sweep() {
 		switch {
 		case base.live > 0 || base.flags&flagGone != 0:
 			base.flags &^= flagQueued
-		case base.epoch > t.applied:
+		case base.epoch > t.gone:
 			continue
 		default:
 			t.forget(b)

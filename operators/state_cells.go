@@ -21,8 +21,10 @@ type cells[V any] struct {
 	closed bool
 	// evicting, if set, is told of a cell with a value that is about to leave.
 	evicting func(*cell[V])
-	// hand is where the next eviction begins (CLOCK).
+	// hand is where the next eviction begins (CLOCK). stuck says that the last one found too little: another one finds
+	// nothing more before the store has more.
 	hand    uint32
+	stuck   bool
 	fetched uint32 // keeps what prefetch reads from being optimized away
 	// spare are cells that nobody refers to.
 	spare []*cell[V]
@@ -189,7 +191,7 @@ func (t *cells[V]) sweep() {
 		switch {
 		case c.state() == stLive || c.flags&flagGone != 0:
 			c.flags &^= flagQueued
-		case c.epoch > t.applied:
+		case c.epoch > t.gone:
 			t.dead.add(c)
 		default:
 			c.flags &^= flagQueued
@@ -238,10 +240,9 @@ func (t *cells[V]) Bytes() int64 {
 
 // Evict implements [Table].
 func (t *cells[V]) Evict(bytes int64) {
-	if t.closed || t.Bytes() <= bytes {
+	if t.closed || t.Bytes() <= bytes || !t.advance() && t.stuck {
 		return
 	}
-	t.advance()
 	t.missed = false
 	over := t.Bytes() - bytes
 	for range 2 {
@@ -268,6 +269,7 @@ func (t *cells[V]) Evict(bytes int64) {
 			return true, over > 0
 		})
 	}
+	t.stuck = over > 0
 }
 
 // sweep is a queue of deleted cells, of which the first todo are worth a look.

@@ -93,6 +93,7 @@ type journal[V any] struct {
 	epoch   uint64       // the current one, from 2
 	safe    uint64       // every epoch up to this one is encoded
 	applied uint64       // the store holds every change up to this epoch
+	gone    uint64       // what was deleted up to this epoch the store will never have
 	dirty   []*cell[V]   // nil where a change was undone
 	holes   int          // in dirty
 	pending []*frozen[V] // frozen and, as far as is known, not encoded; oldest first
@@ -242,16 +243,37 @@ func (j *journal[V]) refresh() (spare []*cell[V]) {
 	return spare
 }
 
-// advance moves applied on and reports whether it moved.
+// advance moves applied and gone on and reports whether one of them moved.
 func (j *journal[V]) advance() bool {
-	a, n := j.store.Applied(), 0
+	a, d, n, gone := j.store.Applied(), j.store.Deleted(), 0, j.gone
 	for n < len(j.marks) && j.marks[n].checkpoint <= a {
 		j.applied = j.marks[n].epoch
 		n++
 	}
 	j.marks = slices.Delete(j.marks, 0, n)
-	return n > 0
+	j.gone = max(j.gone, j.applied)
+	for _, m := range slices.Backward(j.marks) {
+		if m.checkpoint <= d {
+			j.refresh() // a cell must not be forgotten while an Encode may read it
+			j.gone = max(j.gone, min(m.epoch, j.safe))
+			break
+		}
+	}
+	if len(j.marks) > manyMarks {
+		// Without some of the older ones, applied is less than it could be for a while.
+		kept := j.marks[:0]
+		for i, m := range j.marks {
+			if i%2 == 1 || i > manyMarks/2 {
+				kept = append(kept, m)
+			}
+		}
+		j.marks = kept
+	}
+	return n > 0 || j.gone > gone
 }
+
+// manyMarks is how many checkpoints are told apart that the store does not have.
+const manyMarks = 256
 
 // cellBytes estimates what a cell costs besides its name: itself, a reference, and what its value points to.
 func (j *journal[V]) cellBytes() int64 {

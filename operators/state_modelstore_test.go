@@ -17,6 +17,8 @@ type modelStore struct {
 	states  []string
 	entries map[string]string
 	applied atomic.Int64
+	added   atomic.Int64 // the newest checkpoint whose changes are encoded
+	based   bool         // something was applied, or begins to be
 }
 
 func storeKey(group stream.KeyGroup, state uint16, key string, space []byte) string {
@@ -91,6 +93,16 @@ func (s *modelStore) Empty(state uint16) bool {
 
 func (s *modelStore) Applied() int64 { return s.applied.Load() }
 
+// Deleted is beyond Applied while the store has never had an entry: the next base then holds all that was added.
+func (s *modelStore) Deleted() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.entries) == 0 && !s.based {
+		return max(s.added.Load(), s.applied.Load())
+	}
+	return s.applied.Load()
+}
+
 func (s *modelStore) apply(d modelDelta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,4 +133,11 @@ func (d modelDelta) add(k string, v *string) error {
 	}
 	d[k] = v
 	return nil
+}
+
+// begin says that n deltas are about to be applied.
+func (s *modelStore) begin(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.based = s.based || n > 0
 }

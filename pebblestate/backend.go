@@ -48,6 +48,8 @@ type Backend struct {
 	overlaid atomic.Int64
 	present  [1 << 16 / 64]atomic.Uint64
 	applied  atomic.Int64
+	// blank: nothing was restored, and no base has begun.
+	blank atomic.Bool
 	// restored is the checkpoint that the attempt began with.
 	restored int64
 	// lastDelta is the size that the next delta is likely to have, in bytes.
@@ -131,6 +133,7 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 		b.deltas, last = append(b.deltas, d), d.Checkpoint
 	}
 	b.restored = restore.Checkpoint
+	b.blank.Store(restore.Base == nil && len(restore.Deltas) == 0)
 	b.applied.Store(restore.Checkpoint)
 	return b, nil
 }
@@ -235,6 +238,30 @@ func (b *Backend) Unclaimed() []State { return b.states.all(true) }
 
 // Applied is the newest checkpoint whose changes can all be read here.
 func (b *Backend) Applied() int64 { return b.applied.Load() }
+
+// Deleted is the newest checkpoint whose deletions are all readable here and stay so: what was deleted at or before it is
+// not found, now or after any base. Beyond Applied it is only as long as nothing can be found at all: nothing was
+// restored, and no base has begun. A base that begins then holds all deltas that there are.
+func (b *Backend) Deleted() int64 {
+	if !b.blank.Load() {
+		return b.Applied()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// Once more, under the lock under which a base begins.
+	if n := len(b.deltas); b.blank.Load() && n > 0 {
+		return max(b.deltas[n-1].Checkpoint, b.Applied())
+	}
+	return b.Applied()
+}
+
+// BeginBase must be called before [Backend.WriteBase], while the last delta that was added is of the checkpoint that
+// the base is made of.
+func (b *Backend) BeginBase() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.blank.Store(false)
+}
 
 // Empty reports that nothing of a state can be read here.
 func (b *Backend) Empty(state uint16) bool {

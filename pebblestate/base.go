@@ -30,6 +30,7 @@ const batchBytes = 1 << 20
 func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, err error) {
 	b.base.Lock()
 	defer b.base.Unlock()
+	b.BeginBase()
 	if err := b.Err(); err != nil {
 		return base, fmt.Errorf("base: %w", err)
 	}

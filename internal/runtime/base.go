@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/fault"
@@ -22,6 +23,7 @@ func (a *attempt) startBase(committed int64) {
 	if a.backend == nil || a.base != nil || !a.baseDue() && !a.memoryDue() {
 		return
 	}
+	a.backend.BeginBase() // now, before another delta is added
 	w := &baseWork{checkpoint: committed, done: make(chan *checkpoint.Base, 1)}
 	a.base = w
 	known := map[[32]byte]checkpoint.File{}
@@ -47,9 +49,16 @@ func (a *attempt) baseDue() bool {
 }
 
 func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
-	var entries int64
-	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
-	return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), a.cfg.Checkpoint.BaseAfter)
+	entries, bytes := int64(0), int64(0)
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) {
+		entries += s.StateEntries.Load()
+		bytes += s.StateBytes.Load()
+	})
+	live := a.backend.LiveBytes(entries)
+	if bytes > int64(a.cfg.Checkpoint.Memory)/2 {
+		live = math.MaxInt64 / 8 // only a base makes room
+	}
+	return checkpoint.DecideMerge(sizes, live, a.cfg.Checkpoint.BaseAfter)
 }
 
 func deltaSizes(deltas []checkpoint.Delta) []int64 {
