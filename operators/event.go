@@ -30,7 +30,7 @@ func keyBytes(s string) []byte {
 // keyCopies copies keys that results hand on, many to an allocation, which lives as long as one of them.
 type keyCopies struct{ rest []byte }
 
-func (k *keyCopies) copy(key []byte) string {
+func (k *keyCopies) copy(key string) string {
 	if len(k.rest) < len(key) {
 		k.rest = make([]byte, max(len(key), 4096))
 	}

@@ -291,6 +291,7 @@ type frozen[V any] struct {
 	spare   []*cell[V]  // cells emptied for reuse, once done
 	done    atomic.Bool // set when Encode will read no more
 	average *atomic.Int64
+	read    uint32
 }
 
 var errEncodedTwice = errors.New("the changes of a checkpoint can be encoded once")
@@ -306,24 +307,31 @@ func (f *frozen[V]) Encode(w ChangeWriter) error {
 	var buf, space []byte
 	var err error
 	i, puts, size := f.epoch&1, int64(0), int64(0)
-	for _, c := range f.cells {
-		if c == nil {
-			continue
-		}
-		switch c.st[i] {
-		case stLive:
-			if buf, err = f.codec.Append(buf[:0], c.v[i]); err != nil {
-				return fmt.Errorf("state %q: key %q: encoding: %w", f.name, c.key(), err)
+	for some := range slices.Chunk(f.cells, PrefetchMost) {
+		for _, c := range some {
+			if c != nil {
+				f.read += c.size // reads ahead, as Prefetcher does
 			}
-			puts, size = puts+1, size+int64(len(buf))
-			space = append(space[:0], c.space()...)
-			err = w.Put(c.group, f.state, c.key(), space, buf)
-		case stDead:
-			space = append(space[:0], c.space()...)
-			err = w.Delete(c.group, f.state, c.key(), space)
 		}
-		if err != nil {
-			return fmt.Errorf("state %q: key %q: %w", f.name, c.key(), err)
+		for _, c := range some {
+			if c == nil {
+				continue
+			}
+			switch c.st[i] {
+			case stLive:
+				if buf, err = f.codec.Append(buf[:0], c.v[i]); err != nil {
+					return fmt.Errorf("state %q: key %q: encoding: %w", f.name, c.key(), err)
+				}
+				puts, size = puts+1, size+int64(len(buf))
+				space = append(space[:0], c.space()...)
+				err = w.Put(c.group, f.state, c.key(), space, buf)
+			case stDead:
+				space = append(space[:0], c.space()...)
+				err = w.Delete(c.group, f.state, c.key(), space)
+			}
+			if err != nil {
+				return fmt.Errorf("state %q: key %q: %w", f.name, c.key(), err)
+			}
 		}
 	}
 	if puts > 0 {

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/weirstream/weir/stream"
 )
@@ -12,8 +13,8 @@ type fixedWindows[In, Acc, Out any] struct {
 	panes *Window[pane[Acc]]
 	// queue has each pane: at the time it fires, or, if it has, at the time it is dropped.
 	queue paneQueue[pane[Acc]]
-	key   []byte // of the pane that is due
 	keys  keyCopies
+	read  uint32 // keeps what is prefetched from being optimized away
 }
 
 // pane is the state of one window of one key. Whether it has fired is part of it, since the watermark alone would not
@@ -125,9 +126,12 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 		if !ok {
 			return nil
 		}
-		for _, ref := range *refs {
-			if err := o.onDue(ts, ref, emit); err != nil {
-				return err
+		for some := range slices.Chunk(*refs, PrefetchMost) {
+			o.read += prefetchPanes(some)
+			for _, ref := range some {
+				if err := o.onDue(ts, ref, emit); err != nil {
+					return err
+				}
 			}
 		}
 		o.queue.done(refs)
@@ -136,43 +140,58 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 
 // onDue fires a pane, or drops it if it has fired or has no lateness to wait for.
 func (o *fixedWindows[In, Acc, Out]) onDue(ts int64, ref paneRef[pane[Acc]], emit stream.Emit[Out]) error {
-	var group stream.KeyGroup
-	var start int64
-	if c := ref.c; c != nil {
-		if c.state() != stLive {
-			return nil // it was evicted, and the queue was told
-		}
-		if start = startOf(c); o.due(start, c.v[c.epoch&1].fired) != ts {
-			return nil // the same, and the cell has another pane now
-		}
-		group = c.group
-		o.key = append(o.key[:0], c.key()...)
-	} else {
-		start, group = ref.cold.start, ref.cold.group
-		o.key = append(o.key[:0], ref.cold.key...)
-	}
-	o.ctx.SetKey(group, borrow(o.key))
-	name := o.panes.name(start)
-	c, err := o.panes.find(name)
-	if err != nil {
+	c, err := o.cellOf(ts, ref)
+	if c == nil {
 		return err
 	}
-	if c == nil || c.state() != stLive {
-		return errPane
-	}
 	c.flags &^= flagLoaded // its place in the queue is taken
-	p := c.v[c.epoch&1]
-	if !p.fired {
-		if err := o.fire(start, o.end(start), o.keys.copy(o.key), p.acc, emit); err != nil {
+	if p := c.v[c.epoch&1]; !p.fired {
+		start, key := startOf(c), o.keys.copy(c.key())
+		o.ctx.SetKey(c.group, key)
+		if err := o.fire(start, o.end(start), key, p.acc, emit); err != nil {
 			return err
 		}
 		if o.lateness > 0 {
 			p.fired = true
-			o.queue.push(o.due(start, true), o.panes.set(name, p))
+			o.queue.push(o.due(start, true), o.panes.placed(c, o.panes.put(c, p)))
 			return nil
 		}
 	}
-	return o.panes.remove(name)
+	o.panes.bury(c)
+	return nil
+}
+
+// cellOf returns the cell of a pane that is due; nil if the queue has the pane once more.
+func (o *fixedWindows[In, Acc, Out]) cellOf(ts int64, ref paneRef[pane[Acc]]) (*cell[pane[Acc]], error) {
+	c := ref.c
+	switch {
+	case c == nil:
+		o.ctx.SetKey(ref.cold.group, ref.cold.key)
+		var err error
+		if c, err = o.panes.find(o.panes.name(ref.cold.start)); err != nil {
+			return nil, err
+		}
+	case c.state() != stLive:
+		return nil, nil // it was evicted, and the queue was told
+	case o.due(startOf(c), c.v[c.epoch&1].fired) != ts:
+		return nil, nil // the same, and the cell has another pane now
+	case c.flags&flagGone != 0:
+		c = o.panes.index.find(c.hash, c.name())
+	}
+	if c == nil || c.state() != stLive {
+		return nil, errPane
+	}
+	return c, nil
+}
+
+// prefetchPanes reads the cells that are due, as [Prefetcher] does.
+func prefetchPanes[V any](refs []paneRef[V]) (read uint32) {
+	for i := range refs {
+		if c := refs[i].c; c != nil {
+			read += c.hash
+		}
+	}
+	return read
 }
 
 var errPane = errors.New("windows: the state of a pane is missing or broken")

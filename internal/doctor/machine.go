@@ -81,11 +81,14 @@ type MemoryLimits struct {
 	Go int64
 }
 
-// overhead is what a job needs beside state and buffers; an idle one takes about 45 MB.
-const overhead = 64 << 20
+// Overhead is what a job needs beside state and buffers, in bytes; an idle one takes about 40 MB.
+const Overhead = 64 << 20
 
-// Memory judges the limits against the budgets of the job. Go's collector lets the heap grow to twice what is alive unless
-// GOMEMLIMIT holds it back.
+// Budget is what a job may take, in bytes: its state, the producer's buffers and the program itself. `processor run` keeps
+// the heap to it.
+func Budget(o *checkpoint.Options, buffered int64) int64 { return int64(o.Memory) + buffered + Overhead }
+
+// Memory judges the limits against the budget of the job, of which a job whose operators keep much may take a quarter more.
 func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
 	l := list{check: "memory"}
 	limit, what := m.Machine, "the machine's memory"
@@ -96,7 +99,7 @@ func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
 		l.add(Note, "checkpoint.memory", "", "not checked: this system does not tell its limit")
 		return l.findings
 	}
-	budget := int64(o.Memory) + buffered + overhead
+	budget := Budget(o, buffered)
 	size := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	suggest := fmt.Sprintf("set checkpoint.memory to %s or less, or give it more; set GOMEMLIMIT to nine tenths of the limit", size(max(limit/4, 16<<20)))
 	switch {
@@ -104,8 +107,8 @@ func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
 		l.add(Error, "checkpoint.memory", suggest, "checkpoint.memory %s, producer buffers %s and the program itself are more than %s, %s: the job would be killed when its state grows", o.Memory, size(buffered), what, size(limit))
 	case m.Go != math.MaxInt64 && m.Go > limit:
 		l.add(Warning, "GOMEMLIMIT", "set it to nine tenths of the limit", "it is %s, more than %s, %s", size(m.Go), what, size(limit))
-	case m.Go == math.MaxInt64 && 2*budget > limit:
-		l.add(Warning, "checkpoint.memory", suggest, "with checkpoint.memory %s the heap may grow to %s before Go collects it, and %s is %s; GOMEMLIMIT is not set", o.Memory, size(2*budget), what, size(limit))
+	case m.Go == math.MaxInt64 && budget+budget/4 > limit:
+		l.add(Warning, "checkpoint.memory", suggest, "with checkpoint.memory %s the job may take %s, and %s is %s; GOMEMLIMIT is not set", o.Memory, size(budget+budget/4), what, size(limit))
 	default:
 		l.add(OK, "checkpoint.memory", "", "%s for state; %s is %s", o.Memory, what, size(limit))
 	}

@@ -6,16 +6,13 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/weirstream/weir/internal/doctor"
 	"github.com/weirstream/weir/job"
 )
 
-const (
-	// growth is how much the heap may grow, in percent of what is alive, before the collector runs, as far as the budget
-	// allows: half the work of Go's own 100.
-	growth = 200
-	// besideState is what a process needs beside state and buffers, in bytes.
-	besideState = 64 << 20
-)
+// growth is how much the heap may grow, in percent of what is alive, before the collector runs, as far as the budget
+// allows: half the work of Go's own 100.
+const growth = 200
 
 // tuneCollector sets Go's collector to the memory budget of the job: it runs seldom while there is room, and often rather
 // than beyond the budget. GOGC and GOMEMLIMIT, if set, are left as they are. A job whose own code keeps more alive than the
@@ -34,7 +31,7 @@ func tuneCollector(o *job.Options) (stop func()) {
 	if buffered == 0 {
 		buffered = 64 << 20
 	}
-	budget := int64(c.Memory) + buffered + besideState
+	budget := doctor.Budget(&c, buffered)
 	debug.SetMemoryLimit(budget)
 	done := make(chan struct{})
 	go func() {
@@ -58,4 +55,4 @@ func tuneCollector(o *job.Options) (stop func()) {
 }
 
 // memoryLimit is the limit for the collector while so many bytes are alive.
-func memoryLimit(budget, alive int64) int64 { return max(budget, alive+alive/4+besideState) }
+func memoryLimit(budget, alive int64) int64 { return max(budget, alive+alive/4+doctor.Overhead) }
