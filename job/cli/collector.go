@@ -10,18 +10,10 @@ import (
 	"github.com/weirstream/weir/job"
 )
 
-// growth is how much the heap may grow, in percent of what is alive, before the collector runs, as far as the budget
-// allows: half the work of Go's own 100.
-const growth = 200
-
-// tuneCollector sets Go's collector to the memory budget of the job: it runs seldom while there is room, and often rather
-// than beyond the budget. GOGC and GOMEMLIMIT, if set, are left as they are. A job whose own code keeps more alive than the
-// budget foresees gets a quarter more than that instead of a collector that never rests. The function that is returned
-// ends it.
+// tuneCollector sets Go's collector to the memory budget of the job: it runs more often rather than let the heap grow beyond
+// the budget. GOMEMLIMIT, if set, is left as it is. A job whose own code keeps more alive than the budget foresees gets a
+// quarter more than that instead of a collector that never rests. The function that is returned ends it.
 func tuneCollector(o *job.Options) (stop func()) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(growth)
-	}
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
