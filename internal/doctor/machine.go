@@ -86,7 +86,9 @@ const Overhead = 64 << 20
 
 // Budget is what a job may take, in bytes: its state, the producer's buffers and the program itself. `processor run` keeps
 // the heap to it.
-func Budget(o *checkpoint.Options, buffered int64) int64 { return int64(o.Memory) + buffered + Overhead }
+func Budget(o *checkpoint.Options, buffered int64) int64 {
+	return int64(o.Memory) + buffered + Overhead
+}
 
 // Memory judges the limits against the budget of the job, of which a job whose operators keep much may take a quarter more.
 func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
