@@ -117,15 +117,14 @@ func (x *index[V]) grow(p *part[V]) {
 		halves[i] = &part[V]{slots: make([]slot[V], len(old)), depth: p.depth + 1}
 	}
 	x.slots += len(old)
-	var any uint32
+	var one uint32 // of the hashes, which all begin with the bits of p
 	for _, s := range old {
 		if s.c != nil {
-			any = s.hash
+			one = s.hash
 			halves[s.hash>>(31-p.depth)&1].put(s)
 		}
 	}
-	// The entries of p are those that begin with its bits.
-	first := int(any>>(32-p.depth)) << (x.depth - p.depth)
+	first := int(one>>(32-p.depth)) << (x.depth - p.depth)
 	for i := range 1 << (x.depth - p.depth) {
 		x.parts[first+i] = halves[i>>(x.depth-p.depth-1)]
 	}
