@@ -30,6 +30,9 @@ type Pointer struct {
 	// Base is the Pebble base, nil before there is one; Deltas are the changes since, oldest first.
 	Base   *Base   `cbor:"base,omitempty" json:"base,omitempty"`
 	Deltas []Delta `cbor:"deltas,omitempty" json:"deltas,omitempty"`
+	// Dropped are the numbers of states that were dropped, as the user asked for: base and deltas may still hold entries of
+	// them, which nobody reads, and no other state gets their numbers. In ascending order.
+	Dropped []uint16 `cbor:"dropped,omitempty" json:"dropped,omitempty"`
 	// Savepoint, if set, is the directory (or URL) of the savepoint that this checkpoint is to become (rule 13).
 	Savepoint string `cbor:"savepoint,omitempty" json:"savepoint,omitempty"`
 	// Unfinished lists savepoints of earlier checkpoints that had no manifest yet when this pointer was written: recovery
@@ -92,6 +95,8 @@ type State struct {
 	Kind    string `cbor:"kind" json:"kind"`
 	Type    string `cbor:"type" json:"type"`
 	Version int    `cbor:"version" json:"version"`
+	// Schema describes the fields of the values; empty if they are not described.
+	Schema string `cbor:"schema,omitempty" json:"schema,omitempty"`
 }
 
 // Base is a consistent set of Pebble files.
