@@ -32,6 +32,9 @@ type Coordinator struct {
 	ended       bool      // the input has ended
 	lastSent    bool      // the last checkpoint is triggered
 	dead        bool      // aborted or done
+	done        bool      // the last checkpoint is committed
+
+	lastSavepoint string // what the last checkpoint is to become, "" for nothing more
 }
 
 // inFlight is a checkpoint between its trigger and its commit.
@@ -92,6 +95,21 @@ func (c *Coordinator) Savepoint(directory string, now time.Time) []Decision {
 func (c *Coordinator) Stop(now time.Time) []Decision {
 	c.stopping = true
 	return c.Tick(now)
+}
+
+// LastSavepoint says that the last checkpoint is to become a savepoint in the given directory. It is called before the Stop,
+// or before the end of the input.
+func (c *Coordinator) LastSavepoint(directory string) { c.lastSavepoint = directory }
+
+// Resume lets a job go on whose last checkpoint is committed: it is not to stop after all. Nothing has been read since the
+// barrier. It cannot go on behind the end of its input, and reports so.
+func (c *Coordinator) Resume(now time.Time) bool {
+	if !c.done || c.ended {
+		return false
+	}
+	c.dead, c.done, c.stopping, c.lastSent, c.lastSavepoint = false, false, false, false, ""
+	c.lastTrigger = now
+	return true
 }
 
 // EndOfInput notes that every source has ended and every window has fired: one more checkpoint is the final one.
@@ -178,8 +196,11 @@ func (c *Coordinator) trigger(now time.Time) Decision {
 	if len(c.savepoints) > 0 {
 		f.savepoint, c.savepoints = c.savepoints[0], c.savepoints[1:]
 	}
-	if c.stopping && len(c.savepoints) == 0 {
+	if c.stopping && len(c.savepoints) == 0 && (f.savepoint == "" || c.lastSavepoint == "") {
 		f.last, f.final, c.lastSent = true, c.ended, true
+		if c.lastSavepoint != "" {
+			f.savepoint = c.lastSavepoint
+		}
 	}
 	c.flight = append(c.flight, f)
 	c.lastTrigger, c.dirty = now, false

@@ -60,7 +60,7 @@ func (c *Coordinator) Committed(checkpoint int64, now time.Time) []Decision {
 	c.flight, c.committed, c.lastEnd = c.flight[1:], checkpoint, now
 	out := []Decision{c.decision(DecideComplete, f)}
 	if f.last {
-		c.dead = true
+		c.dead, c.done = true, true
 		return append(out, Decision{Kind: DecideDone})
 	}
 	if len(c.flight) > 0 {

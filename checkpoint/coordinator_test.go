@@ -108,6 +108,14 @@ func input(t *testing.T, c *Coordinator, line string) []Decision {
 		return c.Stop(now)
 	case "end":
 		return c.EndOfInput(now)
+	case "last-savepoint":
+		c.LastSavepoint(f[2])
+		return nil
+	case "resume":
+		if !c.Resume(now) {
+			t.Log("nothing to go on with")
+		}
+		return nil
 	}
 	t.Fatalf("unknown input %q", line)
 	return nil

@@ -21,6 +21,9 @@ func (e *FileError) Unwrap() error { return e.Err }
 // fault: trying again is of no use, another checkpoint may be. A store that does not answer is no damage.
 func IsDamage(err error) bool {
 	var file *FileError
+	if asStoreError(err) != nil {
+		return false // keys that are refused say nothing of the file
+	}
 	return errors.Is(err, ErrCorrupt) || errors.As(err, &file) && (permanent(file) || errors.Is(file, syscall.EIO))
 }
 
@@ -134,6 +137,9 @@ func (g *GoBack) repeats() string {
 
 // permanent reports whether trying again is of no use.
 func permanent(err error) bool {
+	if s := asStoreError(err); s != nil {
+		return s.Permanent
+	}
 	for _, kind := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrCorrupt, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP,
 	} {

@@ -24,6 +24,8 @@ type Files struct {
 	store Store
 	// Fault is called at the steps of an upload, for tests; nil in use.
 	Fault fault.Hook
+	// Patience, if set, is how long one call is tried again, however much time the context leaves.
+	Patience time.Duration
 	// onRetry, if set, is told of each error that is tried again.
 	onRetry func(StoreRetryEvent)
 }
@@ -207,7 +209,7 @@ func (f *Files) retry(ctx context.Context, call func(ctx context.Context) error)
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
-	}, backoff.WithBackOff(b), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
+	}, backoff.WithBackOff(b), backoff.WithMaxElapsedTime(f.Patience), backoff.WithNotify(func(err error, wait time.Duration) {
 		if f.onRetry != nil {
 			f.onRetry(StoreRetryEvent{Store: f.store.String(), Err: err, Wait: wait})
 		}

@@ -3,13 +3,24 @@ package checkpoint
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// CheckRestore says what of a pointer does not fit the job, all of it. An operator, source, sink or state that is new is
-// fine: it begins empty. What the pointer has and the job has not would be lost silently, so it is a finding.
-func CheckRestore(job Description, p *Pointer) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+// Misfit is one thing of a pointer that a job cannot take over.
+type Misfit struct {
+	// Operator and State, or Source, are what it is about; all are empty if it is none of these.
+	Operator, State, Source string
+	// Drop is what --drop-state has to name to start without it, "" if that is no remedy.
+	Drop string
+	// Finding is the sentence that says what does not fit, with its remedy.
+	Finding string
+}
+
+// Fit says what of a pointer does not fit the job, all of it. An operator, source, sink or state that is new is fine: it
+// begins empty. What the pointer has and the job has not would be lost silently, so it is a finding.
+func Fit(job Description, p *Pointer) []Misfit {
+	var out []Misfit
+	add := func(format string, args ...any) { out = append(out, Misfit{Finding: fmt.Sprintf(format, args...)}) }
 	if p.Shards != job.Shards {
 		add("it has %d shards, the job has %d", p.Shards, job.Shards)
 	}
@@ -18,45 +29,51 @@ func CheckRestore(job Description, p *Pointer) []string {
 	}
 	for _, src := range p.Sources {
 		if !slices.Contains(job.Sources, src.Name) {
-			add("source %q was read but the job has no such source: was it renamed?", src.Name)
+			out = append(out, Misfit{Source: src.Name, Drop: src.Name, Finding: fmt.Sprintf(
+				"source %q was read but the job has no such source: was it renamed? (--drop-state %s drops its offsets)", src.Name, src.Name)})
 		}
 	}
-	out = append(out, CheckStates(p.Operators, job.Operators)...)
-	return append(out, checkTopics(p.Topics, job.Topics)...)
+	for _, o := range p.Operators {
+		out = append(out, misfitsOf(job, o)...)
+	}
+	for _, finding := range checkTopics(p.Topics, job.Topics) {
+		add("%s", finding)
+	}
+	return out
 }
 
-// CheckStates says which restored states do not fit the operators that a job has now, all of them. An operator whose
-// States are nil has not declared them yet and is compared by name only.
-func CheckStates(restored, now []Operator) []string {
+// misfitsOf is Fit for one operator, with a misfit for each state. Those of an operator that is gone have one sentence.
+func misfitsOf(job Description, o Operator) []Misfit {
+	gone := !slices.ContainsFunc(job.Operators, func(is Operator) bool { return is.Name == o.Name })
+	var states []string
+	for _, s := range o.States {
+		states = append(states, s.Name)
+	}
+	var out []Misfit
+	for _, s := range o.States {
+		one := o
+		one.States = []State{s}
+		findings := CheckStates([]Operator{one}, job.Operators)
+		if len(findings) == 0 {
+			continue
+		}
+		m := Misfit{Operator: o.Name, State: s.Name, Drop: o.Name + "/" + s.Name}
+		dropped := "it"
+		if gone {
+			m.Drop, dropped = o.Name, strings.Join(states, ", ")
+		}
+		m.Finding = fmt.Sprintf("%s (--drop-state %s drops %s)", strings.Join(findings, "; "), m.Drop, dropped)
+		out = append(out, m)
+	}
+	return out
+}
+
+// findings are the sentences of misfits, each once.
+func findings(misfits []Misfit) []string {
 	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for _, old := range restored {
-		if len(old.States) == 0 {
-			continue
-		}
-		i := slices.IndexFunc(now, func(o Operator) bool { return o.Name == old.Name })
-		if i < 0 {
-			add("operator %q has state but the job has no such operator: was it renamed?", old.Name)
-			continue
-		}
-		if now[i].States == nil {
-			continue
-		}
-		for _, was := range old.States {
-			j := slices.IndexFunc(now[i].States, func(s State) bool { return s.Name == was.Name })
-			if j < 0 {
-				add("operator %q: state %q is not there any more: was it renamed?", old.Name, was.Name)
-				continue
-			}
-			is := now[i].States[j]
-			switch {
-			case is.Kind != was.Kind:
-				add("operator %q: state %q was a %s and is a %s", old.Name, was.Name, was.Kind, is.Kind)
-			case is.Type != was.Type:
-				add("operator %q: state %q was of type %s and is of type %s", old.Name, was.Name, was.Type, is.Type)
-			case is.Version != was.Version:
-				add("operator %q: state %q was written by version %d of its codec, the job has version %d", old.Name, was.Name, was.Version, is.Version)
-			}
+	for _, m := range misfits {
+		if !slices.Contains(out, m.Finding) {
+			out = append(out, m.Finding)
 		}
 	}
 	return out

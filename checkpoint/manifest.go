@@ -21,9 +21,19 @@ type Manifest struct {
 	// ID names the savepoint: "<lineage>-<checkpoint>".
 	ID string `json:"id"`
 	// Hash is the SHA-256 of the pointer's JSON without white space between its tokens.
-	Hash    Hash            `json:"hash"`
-	Raw     json.RawMessage `json:"pointer"`
-	Pointer *Pointer        `json:"-"`
+	Hash Hash `json:"hash"`
+	// Rewritten says what it was made of, if [Rewrite] made it.
+	Rewritten *Rewritten      `json:"rewritten,omitempty"`
+	Raw       json.RawMessage `json:"pointer"`
+	Pointer   *Pointer        `json:"-"`
+}
+
+// Rewritten is where a savepoint comes from that was made of another one.
+type Rewritten struct {
+	// From is the other one's ID.
+	From string `json:"from"`
+	// Edits are those of [Edits.List].
+	Edits []string `json:"edits"`
 }
 
 // SavepointID is the ID of a savepoint made of a pointer.

@@ -17,12 +17,19 @@ type Pointer struct {
 	// Request is what a start asked for and has been carried out ("start", "fresh:<id>", "from:<savepoint id>"); it is
 	// copied into every later pointer of the lineage, so that a supervisor may repeat its flags at every restart.
 	Request string `cbor:"request" json:"request"`
-	// From is the directory or URL of the savepoint that the lineage began from, "" if it did not.
+	// From is the directory or URL of the savepoint that the lineage began from, with its state or (Request says which) with
+	// its offsets alone; "" if it did not.
 	From string `cbor:"from,omitempty" json:"from,omitempty"`
 	// First marks an attempt's own first checkpoint.
 	First bool `cbor:"first,omitempty" json:"first,omitempty"`
-	// Final marks the last checkpoint of a job that has reached the end of its input.
-	Final     bool       `cbor:"final,omitempty" json:"final,omitempty"`
+	// Last marks the checkpoint that a job was stopped with: its process ended after it, or went on if the savepoint that it
+	// was to become could not be written.
+	Last bool `cbor:"last,omitempty" json:"last,omitempty"`
+	// Final marks the last checkpoint of a job that has reached the end of its input, or was drained.
+	Final bool `cbor:"final,omitempty" json:"final,omitempty"`
+	// Drained says that the input went on behind a Final checkpoint: windows and timers fired before their time, as the user
+	// asked for, so nothing goes on from its state.
+	Drained   bool       `cbor:"drained,omitempty" json:"drained,omitempty"`
 	KeyGroups int        `cbor:"key_groups" json:"key_groups"`
 	Topics    []Topic    `cbor:"topics" json:"topics"`
 	Sources   []Source   `cbor:"sources" json:"sources"`
@@ -33,6 +40,9 @@ type Pointer struct {
 	// Dropped are the numbers of states that were dropped, as the user asked for: base and deltas may still hold entries of
 	// them, which nobody reads, and no other state gets their numbers. In ascending order.
 	Dropped []uint16 `cbor:"dropped,omitempty" json:"dropped,omitempty"`
+	// Drops are the names by which starts of this lineage were told to drop state ("count", "count/sum"; with --again
+	// "count#<UUID>"): what is repeated at every restart is dropped once.
+	Drops []string `cbor:"drops,omitempty" json:"drops,omitempty"`
 	// Savepoint, if set, is the directory (or URL) of the savepoint that this checkpoint is to become (rule 13).
 	Savepoint string `cbor:"savepoint,omitempty" json:"savepoint,omitempty"`
 	// Unfinished lists savepoints of earlier checkpoints that had no manifest yet when this pointer was written: recovery

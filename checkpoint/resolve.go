@@ -30,8 +30,8 @@ type Start struct {
 	// Damage, if set, is why Last cannot be restored: its rest cannot be read, and Last is its head only. Something else may
 	// be begun from.
 	Damage error
-	// Savepoint is the pointer in the manifest of the savepoint that RequestFrom names, or that of the checkpoint. It is nil if
-	// the request does not need it.
+	// Savepoint is the pointer in the manifest of the savepoint that RequestFrom or RequestOffsets names, or that of the
+	// checkpoint. It is nil if the request does not need it.
 	Savepoint *Pointer
 	// Group is the checkpoint ID in the metadata of the group's offset for the checkpoint partition, 0 if the group has no
 	// such offset (rule 11). GroupID and Topic are for messages.
@@ -39,6 +39,9 @@ type Start struct {
 	GroupID, Topic string
 	// NewLineage is a UUID for a lineage that begins here.
 	NewLineage string
+	// Now (milliseconds since the Unix epoch) and Retained, the number of checkpoints that are kept, are for messages.
+	Now      int64
+	Retained int
 }
 
 // ResolutionKind says what a start does.
@@ -53,6 +56,8 @@ const (
 	ResolvedSavepoint
 	// ResolvedFresh: a new lineage begins empty.
 	ResolvedFresh
+	// ResolvedOffsets: a new lineage begins with the offsets in Pointer, which has nothing else, and with empty state.
+	ResolvedOffsets
 	// ResolvedEnded: the job has reached the end of its input. Nothing is to be done, nothing is written.
 	ResolvedEnded
 	// ResolvedRefuse: nothing starts; Err says why.
@@ -62,16 +67,20 @@ const (
 // Resolution is the decision of [Resolve].
 type Resolution struct {
 	Kind ResolutionKind
-	// Pointer holds the offsets and the state to begin with, nil to begin empty.
+	// Pointer holds the offsets and the state to begin with, nil to begin empty. What is dropped is not in it any more.
 	Pointer *Pointer
 	// Last is the last committed checkpoint; the attempt's first one is Last + 1, whatever was restored (rule 2).
 	Last int64
 	// Lineage and Request go into the attempt's pointers.
 	Lineage, Request string
+	// Drops goes there too: the names that the lineage has dropped.
+	Drops []string
 	// Unfinished are savepoints that were under way and are to be finished (rule 13).
 	Unfinished []Savepoint
-	// Note is a line for the log, "" if there is nothing to say.
-	Note string
+	// Note is the line for the log that says what the start begins from; Dropped are those that name each state, each source's
+	// offsets and each field that goes.
+	Note    string
+	Dropped []string
 	// Err is a *RefusedError, or Start.Damage, of ResolvedRefuse.
 	Err error
 }
@@ -119,39 +128,72 @@ func Resolve(s Start) Resolution {
 	case last != nil && s.Group > last.Checkpoint && s.Request.Again == "":
 		return refuse("", lostRecords(s, fmt.Sprintf("ends at checkpoint %d", last.Checkpoint)))
 	case s.Request.Kind == RequestFresh && !carriedOut:
-		r.Kind = ResolvedFresh
-		r.Note = "starting empty, as asked for"
+		r.Kind, r.Drops = ResolvedFresh, record(nil, s.Request.Drop, s.Request.Again) // nothing is left to drop
+		r.Note = "begins empty, as asked for" + s.leaves()
 		return r
 	case s.Request.Kind == RequestFrom && !carriedOut:
 		return fromSavepoint(s, r)
+	case s.Request.Kind == RequestOffsets && !carriedOut:
+		return fromOffsets(s, r)
+	case last == nil && s.Group > 0: // --again goes with a request, and this is none that begins a lineage
+		return refuse("", lostRecords(s, "has no checkpoint"))
 	case last == nil:
-		r.Kind = ResolvedFirst
-		return r
+		return first(s, r)
 	case s.Group > last.Checkpoint: // since this process carried its request out
 		return refuse("", lostRecords(s, fmt.Sprintf("ends at checkpoint %d", last.Checkpoint)))
 	}
 	return goOn(s, r)
 }
 
+func first(s Start, r Resolution) Resolution {
+	if len(s.Request.Drop) > 0 {
+		return refuse("", fmt.Sprintf("--drop-state %s: the job has no checkpoint yet, so there is nothing to drop", strings.Join(s.Request.Drop, ", ")))
+	}
+	r.Kind = ResolvedFirst
+	r.Note = "first start: the job has no checkpoint, and its sources begin where their start says"
+	return r
+}
+
 // goOn continues the current lineage.
 func goOn(s Start, r Resolution) Resolution {
 	last := s.Last
-	r.Lineage, r.Request, r.Pointer = last.Lineage, last.Request, last
+	r.Lineage, r.Request, r.Pointer, r.Drops = last.Lineage, last.Request, last, last.Drops
 	if last.Final {
 		r.Kind = ResolvedEnded
 		r.Note = fmt.Sprintf("the job reached the end of its input at checkpoint %d, there is nothing to do: start it with --fresh to run it again, or --from a savepoint", last.Checkpoint)
+		if last.Drained {
+			r.Note = fmt.Sprintf("the job was drained at checkpoint %d (%s)", last.Checkpoint, s.age(last))
+		}
 		return r
 	}
 	if s.Damage != nil {
 		return Resolution{Kind: ResolvedRefuse, Err: s.Damage}
 	}
-	if findings := CheckRestore(s.Job, last); len(findings) > 0 {
-		return refuse(fmt.Sprintf("checkpoint %d", last.Checkpoint), findings...)
+	f := s.fit(last, last.Drops)
+	switch what := fmt.Sprintf("checkpoint %d", last.Checkpoint); {
+	case f.refused && s.Request.Incompatible.Fresh && !f.unknown:
+		// The next start with the same flags has a lineage whose request is carried out.
+		return empty(s, r, what, f, asEmptied(last.Request))
+	case f.refused:
+		return refuse(what, f.findings...)
 	}
-	r.Kind = ResolvedContinue
+	r.Kind, r.Pointer, r.Dropped = ResolvedContinue, f.pointer, f.dropped
+	r.Drops = record(last.Drops, s.Request.Drop, s.Request.Again)
+	r.Note = fmt.Sprintf("continues from checkpoint %d (%s) of lineage %s", last.Checkpoint, s.age(last), shortUUID(last.Lineage))
 	if s.Request.Kind != RequestNone {
-		r.Note = fmt.Sprintf("this lineage began with %s: going on from checkpoint %d (--again begins anew)", describe(s.Request), last.Checkpoint)
+		r.Note += fmt.Sprintf(", which began with %s (--again begins anew)", describe(s.Request))
 	}
+	if len(f.done) > 0 {
+		r.Note += fmt.Sprintf("; --drop-state %s was carried out before (--again drops once more)", strings.Join(f.done, ", "))
+	}
+	return r
+}
+
+// empty begins a lineage of its own without state, since what there was does not fit and the policy says so.
+func empty(s Start, r Resolution, what string, f fitting, request string) Resolution {
+	r.Kind, r.Pointer, r.Lineage, r.Request = ResolvedFresh, nil, s.NewLineage, request
+	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Note = fmt.Sprintf("begins empty, as --on-incompatible=fresh says, since %s does not fit: %s", what, strings.Join(f.findings, "; ")) + s.leaves()
 	return r
 }
 
@@ -160,32 +202,108 @@ func fromSavepoint(s Start, r Resolution) Resolution {
 	switch {
 	case s.Savepoint == nil:
 		return refuse(what, "it was not read")
+	case s.Savepoint.Drained:
+		return refuse(what, drainedFinding+"--fresh --offsets-from takes its offsets alone")
 	case s.Savepoint.Final:
 		return refuse(what, "it was taken at the end of the input, so there is nothing to go on with")
 	}
-	if findings := CheckRestore(s.Job, s.Savepoint); len(findings) > 0 {
-		return refuse(what, findings...)
-	}
-	r.Kind, r.Pointer = ResolvedSavepoint, s.Savepoint
+	f := s.fit(s.Savepoint, nil)
 	switch {
-	case !strings.HasPrefix(s.Request.ID, FromCheckpointPrefix):
-		r.Note = fmt.Sprintf("a new lineage begins from %s (its checkpoint %d)", what, s.Savepoint.Checkpoint)
-	case s.Last == nil:
-		r.Note = fmt.Sprintf("a new lineage begins from %s", what)
-	default:
-		r.Note = fmt.Sprintf("a new lineage begins from %s: it %s", what, NewGoBack(s.Last, s.Savepoint).repeats())
+	case f.refused && s.Request.Incompatible.Fresh && !f.unknown:
+		return empty(s, r, what, f, asEmptied(s.Request.String()))
+	case f.refused:
+		return refuse(what, f.findings...)
 	}
+	r.Kind, r.Pointer, r.Dropped = ResolvedSavepoint, f.pointer, f.dropped
+	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Note = "a new lineage begins from " + s.place(what)
 	return r
 }
 
-func describe(r Request) string {
+// fromOffsets begins with the offsets of a savepoint and without its state: watermarks, and what each split has seen of
+// event time, begin anew with it.
+func fromOffsets(s Start, r Resolution) Resolution {
+	what := beginning(s.Request.ID)
 	switch {
-	case r.Kind != RequestFrom:
-		return "--fresh"
-	case strings.HasPrefix(r.ID, FromCheckpointPrefix):
-		return "--from " + r.ID
+	case s.Savepoint == nil:
+		return refuse(what, "it was not read")
+	case s.Savepoint.Final && !s.Savepoint.Drained:
+		return refuse(what, "it was taken at the end of the input, so there is nothing to go on with")
 	}
-	return "--from this savepoint"
+	d := drop(s.Job, s.Savepoint, s.Request.Drop, nil, "")
+	offsets := offsetsOf(s.Job, d.pointer)
+	misfits := append(findings(Fit(s.Job, offsets)), d.unknown...)
+	switch {
+	case len(misfits) > 0 && s.Request.Incompatible.Fresh && len(d.unknown) == 0:
+		return empty(s, r, what, fitting{findings: misfits}, asEmptied(s.Request.String()))
+	case len(misfits) > 0:
+		return refuse(what, misfits...)
+	}
+	r.Kind, r.Pointer = ResolvedOffsets, offsets
+	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Note = "a new lineage begins with empty state and with the offsets of " + s.place(what)
+	return r
+}
+
+// offsetsOf is a pointer with the offsets of another one and nothing else. Where an input ends is found out anew.
+func offsetsOf(job Description, p *Pointer) *Pointer {
+	out := &Pointer{Job: p.Job, Shard: p.Shard, Shards: job.Shards, Checkpoint: p.Checkpoint, Lineage: p.Lineage, Time: p.Time, KeyGroups: job.KeyGroups}
+	for _, t := range p.Topics {
+		if t.Role == "source" {
+			out.Topics = append(out.Topics, t)
+		}
+	}
+	for _, src := range p.Sources {
+		src.Splits = slices.Clone(src.Splits)
+		for i := range src.Splits {
+			split := &src.Splits[i]
+			split.MaxTimestamps, split.Stop, split.Done = nil, -1, false
+		}
+		out.Sources = append(out.Sources, src)
+	}
+	return out
+}
+
+// fitting is what a start can take over of a pointer.
+type fitting struct {
+	dropping
+	refused bool
+	// unknown: among the findings are names that nothing has, a mistake that no policy covers.
+	unknown  bool
+	findings []string
+}
+
+// fit drops what is to be dropped and says what does not fit then. recorded are the names that the lineage has dropped.
+func (s Start) fit(p *Pointer, recorded []string) fitting {
+	f := fitting{dropping: drop(s.Job, p, s.Request.Drop, recorded, s.Request.Again)}
+	misfits := Fit(s.Job, f.pointer)
+	var drops []string
+	for _, m := range misfits {
+		switch {
+		case !names(s.Request.Incompatible.Drop, m):
+		case m.Source != "":
+			drops = append(drops, m.Source)
+		default:
+			drops = append(drops, m.Operator+"/"+m.State)
+		}
+	}
+	if len(drops) > 0 {
+		more := drop(s.Job, f.pointer, drops, nil, "")
+		for _, what := range more.dropped {
+			f.dropped = append(f.dropped, what+", since it does not fit")
+		}
+		f.pointer = more.pointer
+		misfits = Fit(s.Job, f.pointer)
+	}
+	for i, m := range misfits {
+		if m.Drop != "" && slices.ContainsFunc(f.done, func(name string) bool { return names([]string{name}, m) }) {
+			misfits[i].Finding += " (this lineage has carried that out before: it needs --again)"
+		}
+	}
+	f.dropped = append(f.dropped, LostFields(f.pointer.Operators, s.Job.Operators)...)
+	f.findings, f.unknown = append(findings(misfits), f.dropping.unknown...), len(f.dropping.unknown) > 0
+	f.refused = len(f.findings) > 0
+	return f
 }
 
 // lostRecords is rule 11: the group is committed in the same transactions as the pointers, so it is never ahead of them.

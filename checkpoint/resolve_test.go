@@ -18,7 +18,7 @@ func TestResolve(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "job":
-				s = Start{Topic: "weir.clicks.checkpoints", GroupID: "clicks", NewLineage: "new-lineage", LastOffset: 777}
+				s = Start{Topic: "weir.clicks.checkpoints", GroupID: "clicks", NewLineage: "new-lineage", LastOffset: 777, Now: 1_700_000_000_000, Retained: 3}
 				s.Job = Description{Shards: 1, KeyGroups: 128}
 				parse(t, d.Input, &s.Job)
 				return ""
@@ -42,6 +42,19 @@ func TestResolve(t *testing.T) {
 					s.Request.Kind = RequestFrom
 					d.ScanArgs(t, "from", &s.Request.ID)
 				}
+				if d.HasArg("offsets-from") {
+					s.Request.Kind = RequestOffsets
+					d.ScanArgs(t, "offsets-from", &s.Request.ID)
+				}
+				if arg, ok := d.Arg("drop"); ok {
+					s.Request.Drop = arg.Vals
+				}
+				if arg, ok := d.Arg("on-incompatible"); ok {
+					var err error
+					if s.Request.Incompatible, err = ParseIncompatible(strings.Join(arg.Vals, ",")); err != nil {
+						return err.Error() + "\n"
+					}
+				}
 				return resolution(Resolve(s))
 			}
 			d.Fatalf(t, "unknown command %s", d.Cmd)
@@ -54,7 +67,7 @@ func parsePointer(t *testing.T, d *datadriven.TestData) *Pointer {
 	if strings.TrimSpace(d.Input) == "none" {
 		return nil
 	}
-	p := &Pointer{Job: "clicks", Shards: 1, KeyGroups: 128, Host: "a"}
+	p := &Pointer{Job: "clicks", Shards: 1, KeyGroups: 128, Host: "a", Time: 1_700_000_000_000 - 3*60_000}
 	parse(t, d.Input, p)
 	return p
 }
@@ -75,7 +88,7 @@ func resolution(r Resolution) string {
 	if r.Kind == ResolvedRefuse {
 		return fmt.Sprintf("refuse: %v\n", r.Err)
 	}
-	b.WriteString([]string{"first start", "continue", "new lineage from savepoint", "new lineage, empty", "ended"}[r.Kind])
+	b.WriteString([]string{"first start", "continue", "new lineage from savepoint", "new lineage, empty", "new lineage, offsets only", "ended"}[r.Kind])
 	if r.Kind != ResolvedEnded {
 		fmt.Fprintf(&b, ": next checkpoint %d, lineage %s, request %s", r.Last+1, r.Lineage, r.Request)
 	}
@@ -83,6 +96,20 @@ func resolution(r Resolution) string {
 		fmt.Fprintf(&b, ", state of checkpoint %d", r.Pointer.Checkpoint)
 	}
 	b.WriteString("\n")
+	if p := r.Pointer; p != nil && len(p.Dropped) > 0 {
+		fmt.Fprintf(&b, "numbers dropped: %v; left: %s\n", p.Dropped, whatThereIs(p))
+	}
+	if r.Kind == ResolvedOffsets {
+		for _, s := range r.Pointer.Sources[0].Splits {
+			fmt.Fprintf(&b, "%s/%d at %d, to %d, done %v, event time %v\n", s.Topic, s.Partition, s.Offset, s.Stop, s.Done, s.MaxTimestamps)
+		}
+	}
+	if len(r.Drops) > 0 {
+		fmt.Fprintf(&b, "recorded: %s\n", strings.Join(r.Drops, ", "))
+	}
+	for _, what := range r.Dropped {
+		fmt.Fprintf(&b, "log: %s\n", what)
+	}
 	for _, u := range r.Unfinished {
 		fmt.Fprintf(&b, "finish savepoint %s (checkpoint %d, offset %d)\n", u.Directory, u.Checkpoint, u.Offset)
 	}

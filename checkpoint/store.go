@@ -85,6 +85,9 @@ func OpenStore(ctx context.Context, location string) (Store, error) {
 		ctx, cancel := bounded(ctx)
 		defer cancel()
 		s, err := open(ctx, u)
+		if asStoreError(err) != nil {
+			return nil, fmt.Errorf("storage %s: %w", place(u), err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("storage %s: %s", place(u), oneLine(err))
 		}

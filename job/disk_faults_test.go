@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,14 +20,19 @@ type diskFault struct {
 	n     int64 // how many
 	write bool  // only those that write
 	err   error
+	below string // only in this directory, if set
 
 	seen   atomic.Int64
 	failed atomic.Bool
+	mended atomic.Bool
 }
 
 func (f *diskFault) inject(t *testing.T) {
 	system := vfs.Default
 	vfs.Default = errorfs.Wrap(system, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if f.mended.Load() || !strings.HasPrefix(op.Path, f.below) {
+			return nil
+		}
 		if f.write && op.Kind.ReadOrWrite() == errorfs.OpIsRead || op.Kind == errorfs.OpFileClose {
 			return nil
 		}

@@ -181,12 +181,14 @@ type feeder struct {
 	skew bool
 	// now is how far event time is in each partition of each source.
 	now [][]int64
+	// homes are where the records of a key go: when partitions are added, a key stays where it was.
+	homes map[string][2]int
 	// all is the input so far, as the plain loop reads it.
 	all []datum
 }
 
 func newFeeder(j *randomJob, rnd *rand.Rand) *feeder {
-	f := &feeder{rnd: rnd, job: j, keys: 1 + rnd.IntN(20), skew: rnd.IntN(2) == 0}
+	f := &feeder{rnd: rnd, job: j, keys: 1 + rnd.IntN(20), skew: rnd.IntN(2) == 0, homes: map[string][2]int{}}
 	for _, n := range j.partitions {
 		f.now = append(f.now, slices.Repeat([]int64{1_700_000_000_000}, n))
 	}
@@ -195,10 +197,25 @@ func newFeeder(j *randomJob, rnd *rand.Rand) *feeder {
 
 // place is where the records of a key go: an order per key needs one partition for each. Nulls go to one, too.
 func (f *feeder) place(key string) (source, partition int) {
+	if at, ok := f.homes[key]; ok {
+		return at[0], at[1]
+	}
 	h := fnv.New32a()
 	h.Write([]byte(key))
 	source = int(h.Sum32()>>16) % len(f.job.partitions)
-	return source, int(h.Sum32()&0xffff) % f.job.partitions[source]
+	partition = int(h.Sum32()&0xffff) % f.job.partitions[source]
+	f.homes[key] = [2]int{source, partition}
+	return source, partition
+}
+
+// grow adds a partition. Its event time begins with the latest of all, so that none of its records is late.
+func (f *feeder) grow(source int) {
+	f.job.partitions[source]++
+	var latest int64
+	for _, partitions := range f.now {
+		latest = max(latest, slices.Max(partitions))
+	}
+	f.now[source] = append(f.now[source], latest)
 }
 
 // record makes the next record of a key; an empty one is a null.

@@ -85,7 +85,11 @@ func metamorphic(t *testing.T, seed uint64) {
 	}
 	m.Topic("out", m.job.outputs)
 	m.Topic("tap", m.job.outputs)
+	grow := rand.New(rand.NewPCG(seed, 1<<32))
 	for range plan.IntN(5) {
+		if grow.IntN(4) == 0 {
+			m.addPartition(grow.IntN(len(m.job.partitions)))
+		}
 		m.feed(plan.IntN(200), plan.IntN(2) == 0)
 	}
 	// One more record of each key shows its state; one more of each partition lets event time go on.
@@ -126,6 +130,14 @@ func (m *metamorphosis) feed(n int, before bool) {
 		m.produce(n)
 	}
 	m.end(r)
+}
+
+// addPartition adds one to the topic of a source. The next start finds it and reads it from its beginning (C20).
+func (m *metamorphosis) addPartition(source int) {
+	m.t.Helper()
+	m.grow(source)
+	m.note("topic %s has %d partitions now", topicOf(source), m.job.partitions[source])
+	m.AddPartitions(topicOf(source), m.job.partitions[source])
 }
 
 func (m *metamorphosis) produce(n int) {

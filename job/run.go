@@ -20,6 +20,9 @@ type Kafka = kafka.Config
 // Start is what a start asks for.
 type Start = runtime.Start
 
+// Fit is what a start from a savepoint would do.
+type Fit = runtime.Fit
+
 // Options are the settings of a whole job.
 type Options struct {
 	// Kafka is the cluster of the job: its sinks, its checkpoint topic, and the sources that name no other.
@@ -108,4 +111,14 @@ func (g *Graph) Run(ctx context.Context, o Options) error {
 	}
 	defer context.AfterFunc(ctx, j.Stop)()
 	return j.Run(context.WithoutCancel(ctx))
+}
+
+// CheckSavepoint says what a start of the job from the savepoint that o.Start names would restore, drop and read again, and
+// what of it does not fit. The job may run meanwhile; nothing is changed.
+func (g *Graph) CheckSavepoint(ctx context.Context, o Options) (*Fit, error) {
+	j, err := g.Prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	return j.CheckSavepoint(ctx)
 }

@@ -220,20 +220,23 @@ func (c *cluster) refuseOneCommitOfOffsets() {
 		if once.Swap(true) {
 			return nil, nil, false
 		}
-		req := r.(*kmsg.TxnOffsetCommitRequest)
-		resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
-		for _, rt := range req.Topics {
-			topic := kmsg.NewTxnOffsetCommitResponseTopic()
-			topic.Topic, topic.TopicID = rt.Topic, rt.TopicID
-			for _, rp := range rt.Partitions {
-				p := kmsg.NewTxnOffsetCommitResponseTopicPartition()
-				p.Partition, p.ErrorCode = rp.Partition, kerr.InvalidCommitOffsetSize.Code
-				topic.Partitions = append(topic.Partitions, p)
-			}
-			resp.Topics = append(resp.Topics, topic)
-		}
-		return resp, nil, true
+		return refusedOffsets(r.(*kmsg.TxnOffsetCommitRequest)), nil, true
 	})
+}
+
+func refusedOffsets(req *kmsg.TxnOffsetCommitRequest) kmsg.Response {
+	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
+	for _, rt := range req.Topics {
+		topic := kmsg.NewTxnOffsetCommitResponseTopic()
+		topic.Topic, topic.TopicID = rt.Topic, rt.TopicID
+		for _, rp := range rt.Partitions {
+			p := kmsg.NewTxnOffsetCommitResponseTopicPartition()
+			p.Partition, p.ErrorCode = rp.Partition, kerr.InvalidCommitOffsetSize.Code
+			topic.Partitions = append(topic.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, topic)
+	}
+	return resp
 }
 
 // lastCheckpoint is the last committed one.

@@ -45,6 +45,7 @@ func Aggregate[In, Acc, Out any](agg Aggregator[In, Acc, Out]) Spec[In, Out] {
 }
 
 type aggregate[In, Acc, Out any] struct {
+	ttls
 	agg   Aggregator[In, Acc, Out]
 	ctx   *Context
 	state *Value[Acc]
@@ -53,7 +54,7 @@ type aggregate[In, Acc, Out any] struct {
 
 func (o *aggregate[In, Acc, Out]) Open(ctx *Context) (err error) {
 	o.ctx = ctx
-	o.state, err = NewValue(ctx, "accumulator", o.agg.Codec)
+	o.state, err = NewValue(ctx, "accumulator", o.agg.Codec, o.ttl...)
 	return err
 }
 

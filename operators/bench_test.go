@@ -15,7 +15,7 @@ import (
 const benchKeys = 200_000
 
 // bench measures Process for events of random keys, one millisecond apart for every four, as the works of bench/weir have
-// them; a watermark follows every 256 events, and a checkpoint every 100,000.
+// them; some at a time are prefetched, a watermark follows every 256 events, and a checkpoint every 500,000.
 func bench[Out any](b *testing.B, spec operators.Spec[int64, Out]) {
 	ctx := &operators.Context{KeyGroups: stream.DefaultKeyGroups, Groups: stream.KeyGroupRange{Last: stream.DefaultKeyGroups - 1},
 		Store: &operatortest.Store{}, Now: func() int64 { return 0 }, Late: func() {}}
@@ -26,17 +26,29 @@ func bench[Out any](b *testing.B, spec operators.Spec[int64, Out]) {
 	events := make([]stream.Event[int64], benchKeys)
 	for i := range events {
 		key := fmt.Appendf(nil, "u%07d", i)
-		events[i] = stream.Event[int64]{Value: 1, Key: key, Group: stream.KeyGroupOf(key, stream.DefaultKeyGroups)}
+		events[i] = stream.Event[int64]{Value: 1, Key: key}
+		events[i].Group, events[i].Hash = stream.Locate(key, stream.DefaultKeyGroups)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	emit := stream.Emit[Out](func(*stream.Event[Out]) error { return nil })
 	timed, _ := op.(operators.WatermarkHandler[Out])
+	fetcher, _ := op.(operators.Prefetcher[int64])
 	n, checkpoint := int64(0), int64(0)
+	var next [operators.PrefetchMost]stream.Event[int64]
 	process := func() {
-		ev := events[rng.IntN(len(events))]
+		at := n % operators.PrefetchMost
+		if at == 0 {
+			for i := range next {
+				next[i] = events[rng.IntN(len(events))]
+				next[i].Timestamp = (n + int64(i)) / 4
+			}
+			if fetcher != nil {
+				fetcher.Prefetch(next[:])
+			}
+		}
+		ev := &next[at]
 		n++
-		ev.Timestamp = n / 4
-		if err := op.Process(&ev, emit); err != nil {
+		if err := op.Process(ev, emit); err != nil {
 			b.Fatal(err)
 		}
 		if timed != nil && n%256 == 0 {
@@ -44,7 +56,7 @@ func bench[Out any](b *testing.B, spec operators.Spec[int64, Out]) {
 				b.Fatal(err)
 			}
 		}
-		if n%100_000 == 0 {
+		if n%500_000 == 0 {
 			checkpoint++
 			for _, t := range ctx.Tables() {
 				if f := t.Freeze(checkpoint); f != nil {

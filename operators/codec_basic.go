@@ -2,7 +2,6 @@ package operators
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 )
 
@@ -56,17 +55,7 @@ func cutHead(b []byte) (major byte, n uint64, rest []byte, ok bool) {
 	return 0, 0, nil, false
 }
 
-func errNot(name string, b []byte) error {
-	return fmt.Errorf("%s: %d bytes that begin with %.8x are not one", name, len(b), b)
-}
-
-type int64Codec struct {
-	name    string
-	version int
-}
-
-func (c int64Codec) Type() string { return c.name }
-func (c int64Codec) Version() int { return c.version }
+type int64Codec struct{ codecID }
 
 func (c int64Codec) Append(dst []byte, v int64) ([]byte, error) {
 	if v < 0 {
@@ -78,7 +67,7 @@ func (c int64Codec) Append(dst []byte, v int64) ([]byte, error) {
 func (c int64Codec) Decode(b []byte) (int64, error) {
 	major, n, rest, ok := cutHead(b)
 	if !ok || len(rest) > 0 || n > math.MaxInt64 || major > majorNegint {
-		return 0, errNot(c.name, b)
+		return decode[int64](c.codecID, b)
 	}
 	if major == majorNegint {
 		return ^int64(n), nil
@@ -86,13 +75,7 @@ func (c int64Codec) Decode(b []byte) (int64, error) {
 	return int64(n), nil
 }
 
-type uint64Codec struct {
-	name    string
-	version int
-}
-
-func (c uint64Codec) Type() string { return c.name }
-func (c uint64Codec) Version() int { return c.version }
+type uint64Codec struct{ codecID }
 
 func (c uint64Codec) Append(dst []byte, v uint64) ([]byte, error) {
 	return appendHead(dst, majorUint, v), nil
@@ -101,18 +84,12 @@ func (c uint64Codec) Append(dst []byte, v uint64) ([]byte, error) {
 func (c uint64Codec) Decode(b []byte) (uint64, error) {
 	major, n, rest, ok := cutHead(b)
 	if !ok || len(rest) > 0 || major != majorUint {
-		return 0, errNot(c.name, b)
+		return decode[uint64](c.codecID, b)
 	}
 	return n, nil
 }
 
-type float64Codec struct {
-	name    string
-	version int
-}
-
-func (c float64Codec) Type() string { return c.name }
-func (c float64Codec) Version() int { return c.version }
+type float64Codec struct{ codecID }
 
 func (c float64Codec) Append(dst []byte, v float64) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(append(dst, headFloat64), math.Float64bits(v)), nil
@@ -120,18 +97,12 @@ func (c float64Codec) Append(dst []byte, v float64) ([]byte, error) {
 
 func (c float64Codec) Decode(b []byte) (float64, error) {
 	if len(b) != 9 || b[0] != headFloat64 {
-		return 0, errNot(c.name, b)
+		return decode[float64](c.codecID, b)
 	}
 	return math.Float64frombits(binary.BigEndian.Uint64(b[1:])), nil
 }
 
-type boolCodec struct {
-	name    string
-	version int
-}
-
-func (c boolCodec) Type() string { return c.name }
-func (c boolCodec) Version() int { return c.version }
+type boolCodec struct{ codecID }
 
 func (c boolCodec) Append(dst []byte, v bool) ([]byte, error) {
 	if v {
@@ -142,18 +113,12 @@ func (c boolCodec) Append(dst []byte, v bool) ([]byte, error) {
 
 func (c boolCodec) Decode(b []byte) (bool, error) {
 	if len(b) != 1 || b[0] != simpleTrue && b[0] != simpleFalse {
-		return false, errNot(c.name, b)
+		return decode[bool](c.codecID, b)
 	}
 	return b[0] == simpleTrue, nil
 }
 
-type stringCodec struct {
-	name    string
-	version int
-}
-
-func (c stringCodec) Type() string { return c.name }
-func (c stringCodec) Version() int { return c.version }
+type stringCodec struct{ codecID }
 
 func (c stringCodec) Append(dst []byte, v string) ([]byte, error) {
 	return append(appendHead(dst, majorText, uint64(len(v))), v...), nil
@@ -162,18 +127,12 @@ func (c stringCodec) Append(dst []byte, v string) ([]byte, error) {
 func (c stringCodec) Decode(b []byte) (string, error) {
 	major, n, rest, ok := cutHead(b)
 	if !ok || major != majorText || n != uint64(len(rest)) {
-		return "", errNot(c.name, b)
+		return decode[string](c.codecID, b)
 	}
 	return string(rest), nil
 }
 
-type bytesCodec struct {
-	name    string
-	version int
-}
-
-func (c bytesCodec) Type() string { return c.name }
-func (c bytesCodec) Version() int { return c.version }
+type bytesCodec struct{ codecID }
 
 func (c bytesCodec) Append(dst []byte, v []byte) ([]byte, error) {
 	if v == nil {
@@ -188,7 +147,7 @@ func (c bytesCodec) Decode(b []byte) ([]byte, error) {
 	}
 	major, n, rest, ok := cutHead(b)
 	if !ok || major != majorBytes || n != uint64(len(rest)) {
-		return nil, errNot(c.name, b)
+		return decode[[]byte](c.codecID, b)
 	}
 	return append(make([]byte, 0, len(rest)), rest...), nil
 }

@@ -18,6 +18,7 @@ func Count[T any]() Spec[T, KeyCount] {
 }
 
 type count[T any] struct {
+	ttls
 	ctx    *Context
 	counts *Value[int64]
 	out    stream.Event[KeyCount]
@@ -25,7 +26,7 @@ type count[T any] struct {
 
 func (o *count[T]) Open(ctx *Context) (err error) {
 	o.ctx = ctx
-	o.counts, err = NewValue[int64](ctx, "count", nil)
+	o.counts, err = NewValue[int64](ctx, "count", nil, o.ttl...)
 	return err
 }
 

@@ -15,6 +15,7 @@ func derive[In, Out any](out *stream.Event[Out], in *stream.Event[In], v Out) {
 	out.Headers = in.Headers
 	out.Split = in.Split
 	out.Group = in.Group
+	out.Hash = in.Hash
 }
 
 // keyString and keyBytes change the view of a key and not its bytes, which nobody ever changes (package stream).
@@ -41,7 +42,10 @@ func (k *keyCopies) copy(key string) string {
 }
 
 // setKey makes the event's key the current one.
-func setKey[T any](ctx *Context, ev *stream.Event[T]) { ctx.SetKey(ev.Group, keyString(ev.Key)) }
+func setKey[T any](ctx *Context, ev *stream.Event[T]) {
+	ctx.key = currentKey{ev.Group, keyString(ev.Key), hashOf(ev)}
+	ctx.times.event = ev.Timestamp
+}
 
 func needFunc(kind string, missing bool) error {
 	if missing {

@@ -3,8 +3,6 @@ package operators
 import (
 	"log/slog"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/weirstream/weir/stream"
 )
 
@@ -91,6 +89,7 @@ type Context struct {
 	tables []Table
 	values []interface{ prefetch(hashes []uint32) }
 	key    currentKey
+	times  times
 }
 
 type currentKey struct {
@@ -102,16 +101,22 @@ type currentKey struct {
 // SetKey makes key the current one: states of this context answer for it until the next call. The string may share a
 // record's bytes; states copy it where they keep it.
 func (c *Context) SetKey(group stream.KeyGroup, key string) {
-	c.key = currentKey{group, key, hashOf(key)}
+	c.key = currentKey{group, key, stream.HashOf(keyBytes(key))}
 }
 
-func hashOf(key string) uint32 { return uint32(xxhash.Sum64String(key) >> 32) }
+// hashOf is the hash of an event's key, which it may have brought along.
+func hashOf[T any](ev *stream.Event[T]) uint32 {
+	if ev.Hash != 0 {
+		return ev.Hash
+	}
+	return stream.HashOf(ev.Key)
+}
 
 // prefetch does what [Prefetcher] is for, for the value states.
 func prefetch[T any](c *Context, events []stream.Event[T]) {
 	var hashes [PrefetchMost]uint32
 	for i := range events {
-		hashes[i] = hashOf(keyString(events[i].Key))
+		hashes[i] = hashOf(&events[i])
 	}
 	for _, v := range c.values {
 		v.prefetch(hashes[:len(events)])

@@ -103,7 +103,7 @@ func (o *timed[Out]) open(ctx *Context) (err error) {
 func beginEvent[In, Out any](o *timed[Out], ev *stream.Event[In], next stream.Emit[Out]) {
 	setKey(o.c.ctx, ev)
 	o.c.timestamp, o.next = ev.Timestamp, next
-	o.out.Key, o.out.Headers, o.out.Split, o.out.Group = ev.Key, ev.Headers, ev.Split, ev.Group
+	o.out.Key, o.out.Headers, o.out.Split, o.out.Group, o.out.Hash = ev.Key, ev.Headers, ev.Split, ev.Group, ev.Hash
 }
 
 // OnWatermark fires the event-time timers that are due, in order of time, then key.
@@ -113,7 +113,7 @@ func (o *timed[Out]) OnWatermark(watermark int64, emit stream.Emit[Out]) error {
 	}
 	o.c.watermark = watermark
 	err := o.fire(o.c.events, false, watermark, emit)
-	o.c.reached = watermark
+	o.c.reached, o.c.ctx.times.watermark = watermark, watermark
 	return err
 }
 
@@ -133,11 +133,11 @@ func (o *timed[Out]) fire(timers *Timers, clock bool, upTo int64, emit stream.Em
 			return nil
 		}
 		if !clock {
-			o.c.reached = due
+			o.c.reached, o.c.ctx.times.watermark = due, due
 		}
 		o.c.ctx.SetKey(group, key)
-		o.c.timestamp = ts
-		o.out.Key, o.out.Headers, o.out.Split, o.out.Group = keyBytes(key), nil, 0, group
+		o.c.timestamp, o.c.ctx.times.event = ts, stream.MinTime
+		o.out.Key, o.out.Headers, o.out.Split, o.out.Group, o.out.Hash = keyBytes(key), nil, 0, group, o.c.ctx.key.hash
 		if err := o.onTimer(&o.c, Timer{Time: ts, Clock: clock}, o.emit); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ func Reduce[T any](fn func(a, b T) T, codec ...Codec[T]) Spec[T, T] {
 }
 
 type reduce[T any] struct {
+	ttls
 	fn    func(a, b T) T
 	codec Codec[T]
 	ctx   *Context
@@ -24,7 +25,7 @@ type reduce[T any] struct {
 
 func (o *reduce[T]) Open(ctx *Context) (err error) {
 	o.ctx = ctx
-	o.state, err = NewValue(ctx, "value", o.codec)
+	o.state, err = NewValue(ctx, "value", o.codec, o.ttl...)
 	return err
 }
 

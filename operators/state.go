@@ -32,6 +32,8 @@ type StateDesc struct {
 	// Type names the codec and the Go or YAML type; Version is the codec's.
 	Type    string
 	Version int
+	// Schema describes the values (package checkpoint), so that their type may grow; empty if the codec does not say.
+	Schema string
 }
 
 // Table is one declared state as the engine sees it.
@@ -44,8 +46,9 @@ type Table interface {
 	Entries() int
 	Bytes() int64
 	// Evict drops clean entries that the store holds, colder ones first, until the live map has at most the given bytes or
-	// there is nothing to drop.
-	Evict(bytes int64)
+	// there is nothing to drop. It goes on where the last call ended, and looks at so many places of the map at most. It
+	// reports whether too much is left and hardly anything can go before the store has more changes.
+	Evict(bytes int64, looks int) (stuck bool)
 }
 
 // Frozen is a table's changes of one checkpoint.
@@ -63,7 +66,8 @@ type ChangeWriter interface {
 
 // Codec turns state values into bytes and back.
 type Codec[V any] interface {
-	// Type and Version go into the checkpoint; a restore with others is refused.
+	// Type and Version go into the checkpoint; a restore with others is refused. A codec that is also [Described] may have
+	// another type at a restore.
 	Type() string
 	Version() int
 	// Append appends the encoded value to dst.

@@ -170,14 +170,17 @@ func (t *buckets[V, B]) Freeze(checkpoint int64) Frozen {
 // Bytes implements [Table].
 func (t *buckets[V, B]) Bytes() int64 { return t.kept + int64(t.cells)*t.cellBytes() }
 
-// Evict implements [Table]; a key goes as a whole.
-func (t *buckets[V, B]) Evict(bytes int64) {
+// Evict implements [Table]; a key goes as a whole. Go walks over a map from a place at random.
+func (t *buckets[V, B]) Evict(bytes int64, looks int) (stuck bool) {
 	if t.Bytes() <= bytes {
-		return
+		return false
 	}
 	t.advance()
 	for range 2 {
 		for _, b := range t.m {
+			if looks--; looks < 0 {
+				return false
+			}
 			base := t.base(b)
 			if base.epoch > t.applied {
 				continue
@@ -187,8 +190,9 @@ func (t *buckets[V, B]) Evict(bytes int64) {
 				continue
 			}
 			if t.forget(b); t.Bytes() <= bytes {
-				return
+				return false
 			}
 		}
 	}
+	return true
 }

@@ -3,6 +3,8 @@ package operators
 import (
 	"fmt"
 	"math/bits"
+	"slices"
+	"unsafe"
 
 	"github.com/weirstream/weir/stream"
 )
@@ -21,13 +23,12 @@ type cells[V any] struct {
 	closed bool
 	// evicting, if set, is told of a cell with a value that is about to leave.
 	evicting func(*cell[V])
-	// hand is where the next eviction begins (CLOCK). stuck says that the last one found too little: another one finds
-	// nothing more before the store has more.
-	hand    uint32
-	stuck   bool
+	// hand is where the next eviction goes on (CLOCK).
+	hand    hand
 	fetched uint32 // keeps what prefetch reads from being optimized away
-	// spare are cells that nobody refers to.
-	spare []*cell[V]
+	// spare are cells that nobody refers to, at most maxSpare, or after an eviction fewSpare until the next checkpoint.
+	spare   []*cell[V]
+	evicted bool
 
 	dead, closing sweep[V]
 }
@@ -105,6 +106,24 @@ func (t *cells[V]) insert(name entryName, st uint8) *cell[V] {
 
 // prefetch reads what find will read of names with these hashes, at most [PrefetchMost].
 func (t *cells[V]) prefetch(hashes []uint32) { t.fetched += t.index.prefetch(hashes) }
+
+// prefetchCells reads what bury will need for these cells, nil and unused ones among them, as [Prefetcher] does.
+func (t *cells[V]) prefetchCells(some []*cell[V]) {
+	for _, c := range some {
+		if c != nil {
+			t.fetched += c.hash + uint32(c.epoch)
+		}
+	}
+	for _, c := range some {
+		if c != nil {
+			slots := t.index.part(c.hash).slots
+			t.fetched += slots[c.hash&uint32(len(slots)-1)].hash
+			if c.epoch == t.epoch && int(c.at) < len(t.dirty) && t.dirty[c.at] == c {
+				t.fetched++
+			}
+		}
+	}
+}
 
 func (t *cells[V]) get(name entryName) (v V, ok bool, err error) {
 	c, err := t.find(name)
@@ -205,6 +224,7 @@ func (t *cells[V]) sweep() {
 // change is in the store or was undone.
 func (t *cells[V]) forget(c *cell[V]) {
 	t.kept -= c.outside()
+	t.settled(c)
 	if t.cur == c {
 		t.cur = nil
 	}
@@ -213,13 +233,16 @@ func (t *cells[V]) forget(c *cell[V]) {
 		return
 	}
 	*c = cell[V]{}
-	if len(t.spare) < maxSpare {
+	if n := len(t.spare); n < fewSpare || n < maxSpare && !t.evicted {
 		t.spare = append(t.spare, c)
 	}
 }
 
-// maxSpare is how many cells are kept for use.
-const maxSpare = 1 << 16
+// How many cells are kept for use.
+const (
+	maxSpare = 1 << 16
+	fewSpare = 1 << 8
+)
 
 // Freeze implements [Table].
 func (t *cells[V]) Freeze(checkpoint int64) Frozen {
@@ -227,6 +250,7 @@ func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 	if f != nil {
 		t.closing.todo = t.closing.len()
 	}
+	t.evicted = false
 	if t.advance() {
 		t.dead.todo = t.dead.len()
 	}
@@ -235,21 +259,27 @@ func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 
 // Bytes implements [Table].
 func (t *cells[V]) Bytes() int64 {
-	return t.kept + t.index.bytes() + int64(t.index.n)*t.cellBytes()
+	spare := int64(len(t.spare)) * int64(unsafe.Sizeof(cell[V]{}))
+	return t.kept + t.index.bytes() + int64(t.index.n)*t.cellBytes() + spare + int64(cap(t.dirty))*8
 }
 
 // Evict implements [Table].
-func (t *cells[V]) Evict(bytes int64) {
-	if t.closed || t.Bytes() <= bytes || !t.advance() && t.stuck {
-		return
+func (t *cells[V]) Evict(bytes int64, looks int) (stuck bool) {
+	if t.Bytes() <= bytes {
+		return false
 	}
+	if t.closed {
+		return true
+	}
+	t.evicted = true
+	if len(t.spare) > fewSpare {
+		t.spare = slices.Clone(t.spare[:fewSpare])
+	}
+	t.advance()
 	t.missed = false
 	over := t.Bytes() - bytes
-	for range 2 {
-		if over <= 0 {
-			return
-		}
-		t.hand = t.index.walk(t.hand, func(c *cell[V]) (leave, more bool) {
+	for over > 0 && looks > 0 && t.index.n > t.unapplied() {
+		looks -= t.index.walk(&t.hand, min(looks, t.index.slots), func(c *cell[V]) (leave, more bool) {
 			switch {
 			case c.epoch > t.applied:
 				return false, true
@@ -269,7 +299,7 @@ func (t *cells[V]) Evict(bytes int64) {
 			return true, over > 0
 		})
 	}
-	t.stuck = over > 0
+	return over > 0 && t.index.n-t.unapplied() <= t.index.n/16
 }
 
 // sweep is a queue of deleted cells, of which the first todo are worth a look.

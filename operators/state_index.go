@@ -12,8 +12,9 @@ import (
 type index[V any] struct {
 	parts []*part[V] // 1<<depth; a part of a lower depth stands there more than once
 	depth uint8
-	n     int // cells
-	slots int // in all parts
+	n     int    // cells
+	slots int    // in all parts
+	read  uint64 // keeps what is read ahead from being optimized away
 }
 
 type part[V any] struct {
@@ -66,7 +67,7 @@ func (x *index[V]) prefetch(hashes []uint32) (read uint32) {
 	}
 	for _, c := range found[:len(hashes)] {
 		if c != nil {
-			read += c.size
+			read += c.size + uint32(c.epoch) // it may lie on two cache lines
 		}
 	}
 	return read
@@ -169,34 +170,52 @@ func (p *part[V]) removeAt(i uint32) {
 	p.n--
 }
 
-// walk calls fn for each cell of one part after the other, from the part that at selects; fn says whether the cell is to
-// leave and whether to go on. Where it ended is returned, to go on from there. A cell may be seen twice.
-func (x *index[V]) walk(at uint32, fn func(*cell[V]) (leave, more bool)) uint32 {
-	for begin, done := at>>(32-x.depth), uint32(0); done < uint32(len(x.parts)); {
-		i := (begin + done) & uint32(len(x.parts)-1)
-		p := x.parts[i]
-		for j := 0; j < len(p.slots); {
-			c := p.slots[j].c
+// hand is where a walk over the cells stands: at a slot of the part that the highest bits of at select.
+type hand struct {
+	at   uint32
+	slot int
+}
+
+// ahead is how many cells a walk reads before it needs the first of them.
+const ahead = 16
+
+// walk calls fn for one cell after the other, from where the hand stands, round and round, until it has looked at looks
+// slots; fn says whether the cell is to leave and whether to go on. It returns at how many it has looked. A round sees every
+// cell that is there from its beginning to its end, some of them twice.
+func (x *index[V]) walk(h *hand, looks int, fn func(*cell[V]) (leave, more bool)) (looked int) {
+	for looked < looks {
+		p := x.part(h.at)
+		some := p.slots[min(h.slot, len(p.slots)):]
+		some = some[:min(len(some), ahead, looks-looked)]
+		for _, s := range some { // nothing else is here, as in prefetch
+			if s.c != nil {
+				x.read += s.c.epoch + uint64(s.c.flags)
+			}
+		}
+		for range some {
+			looked++
+			c := p.slots[h.slot].c
 			if c == nil {
-				j++
+				h.slot++
 				continue
 			}
 			leave, more := fn(c)
-			if leave {
-				p.removeAt(uint32(j))
+			if leave { // another cell may have taken its place
+				p.removeAt(uint32(h.slot))
 				x.n--
 			} else {
-				j++
+				h.slot++
 			}
 			if !more {
-				return i << (32 - x.depth)
+				return looked
 			}
 		}
-		x.shrink(p)
-		span := uint32(1) << (x.depth - p.depth)
-		done += span - i&(span-1)
+		if h.slot >= len(p.slots) {
+			x.shrink(p)
+			h.at, h.slot = h.at&^(uint32(1)<<(32-p.depth)-1)+1<<(32-p.depth), 0
+		}
 	}
-	return at
+	return looked
 }
 
 // shrink gives memory back that a part does not need any more.

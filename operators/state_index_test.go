@@ -51,10 +51,17 @@ func TestIndexIsAMap(t *testing.T) {
 				}
 			}
 			seen := map[string]bool{}
-			x.walk(rng.Uint32(), func(c *cell[int]) (bool, bool) {
-				seen[c.name()] = true
-				return c.hash%3 == 0, true
-			})
+			h := hand{at: rng.Uint32()}
+			for left := 3 * x.slots; left > 0; {
+				looks := 1 + rng.IntN(100)
+				left -= looks
+				if n := x.walk(&h, looks, func(c *cell[int]) (bool, bool) {
+					seen[c.name()] = true
+					return c.hash%3 == 0, true
+				}); n != looks {
+					t.Fatalf("looked at %d slots instead of %d", n, looks)
+				}
+			}
 			for name, c := range model {
 				if !seen[name] {
 					t.Errorf("%s was not walked over", name)
@@ -91,8 +98,7 @@ func TestIndexGivesMemoryBack(t *testing.T) {
 		x.add(c)
 	}
 	full := x.bytes()
-	x.walk(0, func(*cell[int]) (bool, bool) { return true, true })
-	x.walk(0, func(*cell[int]) (bool, bool) { return true, true })
+	x.walk(new(hand), 3*x.slots, func(*cell[int]) (bool, bool) { return true, true })
 	if x.n != 0 || x.bytes() > full/20 {
 		t.Errorf("%d cells and %d of %d bytes are left", x.n, x.bytes(), full)
 	}

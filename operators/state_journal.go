@@ -98,15 +98,18 @@ type journal[V any] struct {
 	holes   int          // in dirty
 	pending []*frozen[V] // frozen and, as far as is known, not encoded; oldest first
 	marks   []mark       // frozen and, as far as is known, not in the store; oldest first
+	behind  int          // cells in use whose last change is one of those
 
 	live    int          // cells with a value
 	kept    int64        // bytes in memory beside the cells: long names, and what tables add
 	average atomic.Int64 // size of an encoded value, as of the last Encode
 }
 
+// mark stands for the changes of an epoch, and of those after the mark before.
 type mark struct {
 	epoch      uint64
 	checkpoint int64
+	cells      int // in use that have not changed since
 }
 
 // declare gives the state its number and adds the table to the context.
@@ -142,6 +145,7 @@ func (j *journal[V]) touch(c *cell[V]) *cell[V] {
 		return c
 	}
 	st := c.state()
+	old := c
 	if j.inUse(c) {
 		c.flags |= flagGone
 		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, flags: flagHot}
@@ -150,6 +154,7 @@ func (j *journal[V]) touch(c *cell[V]) *cell[V] {
 	if st == stAbsent {
 		c.flags |= flagBorn
 	}
+	j.settled(old)
 	c.epoch, c.at = j.epoch, uint32(len(j.dirty))
 	j.dirty = append(j.dirty, c)
 	return c
@@ -223,7 +228,8 @@ func (j *journal[V]) Freeze(checkpoint int64) Frozen {
 	f := &frozen[V]{state: j.id, name: j.desc.Name, codec: j.codec, epoch: j.epoch, cells: j.dirty, n: len(j.dirty) - j.holes, average: &j.average}
 	j.dirty, j.holes = j.refresh(), 0
 	j.pending = append(j.pending, f)
-	j.marks = append(j.marks, mark{j.epoch, checkpoint})
+	j.marks = append(j.marks, mark{j.epoch, checkpoint, f.n})
+	j.behind += f.n
 	j.epoch++
 	return f
 }
@@ -248,6 +254,7 @@ func (j *journal[V]) advance() bool {
 	a, d, n, gone := j.store.Applied(), j.store.Deleted(), 0, j.gone
 	for n < len(j.marks) && j.marks[n].checkpoint <= a {
 		j.applied = j.marks[n].epoch
+		j.behind -= j.marks[n].cells
 		n++
 	}
 	j.marks = slices.Delete(j.marks, 0, n)
@@ -261,9 +268,10 @@ func (j *journal[V]) advance() bool {
 	}
 	if len(j.marks) > manyMarks {
 		// Without some of the older ones, applied is less than it could be for a while.
-		kept := j.marks[:0]
+		kept, cells := j.marks[:0], 0
 		for i, m := range j.marks {
-			if i%2 == 1 || i > manyMarks/2 {
+			if cells += m.cells; i%2 == 1 || i > manyMarks/2 {
+				m.cells, cells = cells, 0
 				kept = append(kept, m)
 			}
 		}
@@ -271,6 +279,26 @@ func (j *journal[V]) advance() bool {
 	}
 	return n > 0 || j.gone > gone
 }
+
+// settled takes a cell out of the count of its epoch: it changes again, or goes.
+func (j *journal[V]) settled(c *cell[V]) {
+	if c.epoch <= j.applied || c.epoch == j.epoch {
+		return
+	}
+	lo, hi := 0, len(j.marks)-1 // most cells that change have changed in the last epoch too
+	for mid := hi - 1; lo < hi; mid = int(uint(lo+hi) >> 1) {
+		if j.marks[mid].epoch < c.epoch {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	j.marks[lo].cells--
+	j.behind--
+}
+
+// unapplied is how many cells have changes that the store does not have.
+func (j *journal[V]) unapplied() int { return j.behind + len(j.dirty) - j.holes }
 
 // manyMarks is how many checkpoints are told apart that the store does not have.
 const manyMarks = 256

@@ -10,6 +10,7 @@ import (
 type List[V any] struct {
 	buckets[V, listBucket[V]]
 	name []byte
+	ttl  *expiry
 }
 
 type listBucket[V any] struct {
@@ -18,8 +19,8 @@ type listBucket[V any] struct {
 	elems []*cell[V]
 }
 
-// NewList declares a list state of the operator. A nil codec is CBOR.
-func NewList[V any](ctx *Context, name string, codec Codec[V]) (*List[V], error) {
+// NewList declares a list state of the operator. A nil codec is CBOR; a [TTL] lets lists expire.
+func NewList[V any](ctx *Context, name string, codec Codec[V], ttl ...TTL) (*List[V], error) {
 	if codec == nil {
 		codec = CBOR[V](1)
 	}
@@ -28,7 +29,15 @@ func NewList[V any](ctx *Context, name string, codec Codec[V]) (*List[V], error)
 	t.base = func(b *listBucket[V]) *bucket { return &b.bucket }
 	t.fresh = func() *listBucket[V] { return new(listBucket[V]) }
 	t.load, t.trim = t.loadElem, t.trimElems
-	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "list", Type: codec.Type(), Version: codec.Version()}, codec)
+	desc, codec, err := described(ctx, name, "list", codec)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.declare(ctx, t, desc, codec); err != nil {
+		return t, err
+	}
+	t.ttl, err = newExpiry(ctx, name, ttl, t.Clear)
+	return t, err
 }
 
 func (t *List[V]) loadElem(b *listBucket[V], space, value []byte) error {
@@ -53,13 +62,16 @@ func (t *List[V]) trimElems(b *listBucket[V]) {
 
 // Add appends an element to the current key's list. The error is the store's.
 func (t *List[V]) Add(v V) error {
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(true)
 	if err != nil {
 		return err
 	}
 	t.change(b)
 	t.write(b, b.live, v)
-	return nil
+	return t.ttl.leave(true, true)
 }
 
 // write sets element i, which is one of the list or the one after the last.
@@ -90,6 +102,9 @@ func (t *List[V]) Set(values []V) error {
 	if len(values) == 0 {
 		return t.Clear()
 	}
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(true)
 	if err != nil {
 		return err
@@ -99,7 +114,7 @@ func (t *List[V]) Set(values []V) error {
 		t.write(b, i, v)
 	}
 	t.cut(b, len(values))
-	return nil
+	return t.ttl.leave(true, true)
 }
 
 // Clear removes all elements of the current key's list. The error is the store's.
@@ -110,23 +125,32 @@ func (t *List[V]) Clear() error {
 	}
 	t.change(b)
 	t.cut(b, 0)
-	return nil
+	return t.ttl.emptied()
 }
 
 // Len is the number of elements of the current key's list. The error is the store's.
 func (t *List[V]) Len() (int, error) {
+	if err := t.ttl.enter(); err != nil {
+		return 0, err
+	}
 	b, err := t.open(false)
 	if b == nil {
 		return 0, err
 	}
-	return b.live, nil
+	return b.live, t.ttl.leave(b.live > 0, false)
 }
 
 // All calls fn for each element of the current key's list, in order, until it returns an error. It may change the list:
 // elements added meanwhile are seen.
 func (t *List[V]) All(fn func(i int, v V) error) error {
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(false)
 	if b == nil {
+		return err
+	}
+	if err := t.ttl.leave(b.live > 0, false); err != nil {
 		return err
 	}
 	for i := 0; i < b.live; i++ {

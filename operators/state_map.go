@@ -13,6 +13,7 @@ type MapState[MK comparable, V any] struct {
 	buckets[V, mapBucket[MK, V]]
 	keys Codec[MK]
 	name []byte
+	ttl  *expiry
 }
 
 type mapBucket[MK comparable, V any] struct {
@@ -23,8 +24,8 @@ type mapBucket[MK comparable, V any] struct {
 	order []MK
 }
 
-// NewMap declares a map state of the operator. A nil codec is CBOR.
-func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], codec Codec[V]) (*MapState[MK, V], error) {
+// NewMap declares a map state of the operator. A nil codec is CBOR; a [TTL] lets maps expire, with all their entries.
+func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], codec Codec[V], ttl ...TTL) (*MapState[MK, V], error) {
 	if keys == nil {
 		keys = CBOR[MK](1)
 	}
@@ -37,7 +38,13 @@ func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], cod
 	t.fresh = func() *mapBucket[MK, V] { return &mapBucket[MK, V]{entries: make(map[MK]*cell[V])} }
 	t.load, t.trim = t.loadEntry, t.trimEntries
 	typ := fmt.Sprintf("map of %s (version %d) to %s", keys.Type(), keys.Version(), codec.Type())
-	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "map", Type: typ, Version: codec.Version()}, codec)
+	desc := StateDesc{Name: name, Kind: "map", Type: typ, Version: codec.Version(), Schema: mapSchema(keys, codec)}
+	if err := t.declare(ctx, t, desc, codec); err != nil {
+		return t, err
+	}
+	var err error
+	t.ttl, err = newExpiry(ctx, name, ttl, t.clear)
+	return t, err
 }
 
 func (t *MapState[MK, V]) loadEntry(b *mapBucket[MK, V], space, value []byte) error {
@@ -66,6 +73,9 @@ func (t *MapState[MK, V]) trimEntries(b *mapBucket[MK, V]) {
 
 // Get returns the value of a key of the current key's map; ok is false if there is none. The error is the store's.
 func (t *MapState[MK, V]) Get(mk MK) (v V, ok bool, err error) {
+	if err := t.ttl.enter(); err != nil {
+		return v, false, err
+	}
 	b, err := t.open(false)
 	if b == nil {
 		return v, false, err
@@ -74,11 +84,14 @@ func (t *MapState[MK, V]) Get(mk MK) (v V, ok bool, err error) {
 	if c == nil || c.state() != stLive {
 		return v, false, nil
 	}
-	return c.v[c.epoch&1], true, nil
+	return c.v[c.epoch&1], true, t.ttl.leave(true, false)
 }
 
 // Put sets a value in the current key's map. The error is the store's or the key codec's.
 func (t *MapState[MK, V]) Put(mk MK, v V) error {
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(true)
 	if err != nil {
 		return err
@@ -99,7 +112,7 @@ func (t *MapState[MK, V]) Put(mk MK, v V) error {
 	if n := t.put(c, v); n != c {
 		b.entries[mk] = n
 	}
-	return nil
+	return t.ttl.leave(true, true)
 }
 
 // add makes the cell of a new entry.
@@ -119,6 +132,9 @@ func (t *MapState[MK, V]) add(b *mapBucket[MK, V], mk MK) (c *cell[V], err error
 
 // Delete removes an entry of the current key's map. The error is the store's.
 func (t *MapState[MK, V]) Delete(mk MK) error {
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(false)
 	if b == nil {
 		return err
@@ -135,23 +151,40 @@ func (t *MapState[MK, V]) Delete(mk MK) error {
 	b.order = nil
 	b.dead = append(b.dead, mk)
 	t.emptied(b)
-	return nil
+	if b.live == 0 {
+		return t.ttl.emptied()
+	}
+	return t.ttl.leave(true, true)
+}
+
+// clear deletes all entries of the current key's map.
+func (t *MapState[MK, V]) clear() error {
+	return t.All(func(mk MK, _ V) error { return t.Delete(mk) })
 }
 
 // Len is the number of entries of the current key's map. The error is the store's.
 func (t *MapState[MK, V]) Len() (int, error) {
+	if err := t.ttl.enter(); err != nil {
+		return 0, err
+	}
 	b, err := t.open(false)
 	if b == nil {
 		return 0, err
 	}
-	return b.live, nil
+	return b.live, t.ttl.leave(b.live > 0, false)
 }
 
 // All calls fn for each entry of the current key's map, in the order of their encoded keys, until it returns an error. It
 // may put and delete entries meanwhile; new ones are not seen.
 func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
+	if err := t.ttl.enter(); err != nil {
+		return err
+	}
 	b, err := t.open(false)
 	if b == nil {
+		return err
+	}
+	if err := t.ttl.leave(b.live > 0, false); err != nil {
 		return err
 	}
 	if b.order == nil {

@@ -3,6 +3,7 @@ package operators
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -231,7 +232,16 @@ func (r *modelRun) step() {
 		r.base()
 	case n < 98:
 		for _, t := range r.ctx.Tables() {
-			t.Evict(r.rnd.Int64N(t.Bytes() + 1))
+			t.Evict(r.rnd.Int64N(t.Bytes()+1), r.rnd.IntN(100))
+			if r.rnd.IntN(4) == 0 {
+				t.Evict(r.rnd.Int64N(t.Bytes()+1), math.MaxInt)
+			}
+			if got, want := r.value.unapplied(), countUnapplied(&r.value.cells); got != want {
+				r.t.Fatalf("%d values are counted that the store does not have, there are %d", got, want)
+			}
+			if got, want := r.window.unapplied(), countUnapplied(&r.window.cells); got != want {
+				r.t.Fatalf("%d window values are counted that the store does not have, there are %d", got, want)
+			}
 		}
 	case n < 99:
 		r.restart()

@@ -3,6 +3,7 @@ package operators
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -110,7 +111,7 @@ func TestADeletedEntryStaysHiddenUntilTheStoreHasItsDeletion(t *testing.T) {
 		must0(t, value.Delete())
 	}
 	checkpointOf(t, store, value, 3, false)
-	value.Evict(0)
+	value.Evict(0, math.MaxInt)
 	for i := range 20 {
 		useKey(ctx, fmt.Sprint("another", i))
 		must0(t, value.Put(1))
@@ -167,7 +168,7 @@ func TestAnEvictedTableReadsTheStore(t *testing.T) {
 	must0(t, value.Put("x"))
 	must0(t, list.Set([]string{"p", "q"}))
 	checkpointOf(t, store, value, 1, false)
-	value.Evict(0)
+	value.Evict(0, math.MaxInt)
 	if value.Entries() != 1 {
 		t.Fatal("an entry went that the store does not have")
 	}
@@ -175,8 +176,8 @@ func TestAnEvictedTableReadsTheStore(t *testing.T) {
 	checkpointOf(t, store, value, 2, true)
 	checkpointOf(t, store, list, 2, true)
 	must0(t, list.Add("r"))
-	value.Evict(0)
-	list.Evict(0)
+	value.Evict(0, math.MaxInt)
+	list.Evict(0, math.MaxInt)
 	if value.Entries() != 0 || value.Bytes() > 256 || list.Entries() != 3 {
 		t.Errorf("%d values (%d bytes) and %d elements are left, want 0 (an empty index) and 3", value.Entries(), value.Bytes(), list.Entries())
 	}

@@ -100,7 +100,7 @@ func (t *Timers) Bytes() int64 {
 }
 
 // Evict implements [Table]: timers stay in memory.
-func (t *Timers) Evict(int64) {}
+func (t *Timers) Evict(bytes int64, _ int) (stuck bool) { return t.Bytes() > bytes }
 
 // noCodec is that of timers, which have no value.
 type noCodec struct{}

@@ -19,7 +19,11 @@ func NewWindow[V any](ctx *Context, name string, codec Codec[V]) (*Window[V], er
 	}
 	t := new(Window[V])
 	t.init()
-	return t, t.declare(ctx, t, StateDesc{Name: name, Kind: "window", Type: codec.Type(), Version: codec.Version()}, codec)
+	desc, codec, err := described(ctx, name, "window", codec)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.declare(ctx, t, desc, codec)
 }
 
 // name writes the current key and the namespace one after the other; it is valid until the next call.

@@ -53,7 +53,7 @@ func (o *windowBase[In, Acc, Out]) fire(start, end int64, key string, acc Acc, e
 	if err != nil {
 		return err
 	}
-	o.out = stream.Event[Out]{Value: v, Timestamp: end - 1, Key: keyBytes(key), Group: o.ctx.Group()}
+	o.out = stream.Event[Out]{Value: v, Timestamp: end - 1, Key: keyBytes(key), Group: o.ctx.Group(), Hash: o.ctx.key.hash}
 	return emit(&o.out)
 }
 

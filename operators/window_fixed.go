@@ -14,7 +14,6 @@ type fixedWindows[In, Acc, Out any] struct {
 	// queue has each pane: at the time it fires, or, if it has, at the time it is dropped.
 	queue paneQueue[pane[Acc]]
 	keys  keyCopies
-	read  uint32 // keeps what is prefetched from being optimized away
 }
 
 // pane is the state of one window of one key. Whether it has fired is part of it, since the watermark alone would not
@@ -66,7 +65,7 @@ func (o *fixedWindows[In, Acc, Out]) evicting(c *cell[pane[Acc]]) {
 func (o *fixedWindows[In, Acc, Out]) Prefetch(events []stream.Event[In]) {
 	var hashes [PrefetchMost]uint32
 	for i := range events {
-		hashes[i] = mixed(hashOf(keyString(events[i].Key)), o.windows.lastStart(events[i].Timestamp))
+		hashes[i] = mixed(hashOf(&events[i]), o.windows.lastStart(events[i].Timestamp))
 	}
 	o.panes.prefetch(hashes[:len(events)])
 }
@@ -122,14 +121,18 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 	}
 	o.watermark = watermark
 	for {
-		ts, refs, ok := o.queue.pop(watermark)
+		ts, refs, order, ok := o.queue.pop(watermark)
 		if !ok {
 			return nil
 		}
-		for some := range slices.Chunk(*refs, PrefetchMost) {
-			o.read += prefetchPanes(some)
-			for _, ref := range some {
-				if err := o.onDue(ts, ref, emit); err != nil {
+		for some := range slices.Chunk(order, PrefetchMost) {
+			var cells [PrefetchMost]*cell[pane[Acc]]
+			for i, item := range some {
+				cells[i] = (*refs)[item.at].c
+			}
+			o.panes.prefetchCells(cells[:len(some)])
+			for _, item := range some {
+				if err := o.onDue(ts, (*refs)[item.at], emit); err != nil {
 					return err
 				}
 			}
@@ -147,7 +150,7 @@ func (o *fixedWindows[In, Acc, Out]) onDue(ts int64, ref paneRef[pane[Acc]], emi
 	c.flags &^= flagLoaded // its place in the queue is taken
 	if p := c.v[c.epoch&1]; !p.fired {
 		start, key := startOf(c), o.keys.copy(c.key())
-		o.ctx.SetKey(c.group, key)
+		o.ctx.key = currentKey{group: c.group, key: key} // no state is looked up: its hash is not needed here
 		if err := o.fire(start, o.end(start), key, p.acc, emit); err != nil {
 			return err
 		}
@@ -182,16 +185,6 @@ func (o *fixedWindows[In, Acc, Out]) cellOf(ts int64, ref paneRef[pane[Acc]]) (*
 		return nil, errPane
 	}
 	return c, nil
-}
-
-// prefetchPanes reads the cells that are due, as [Prefetcher] does.
-func prefetchPanes[V any](refs []paneRef[V]) (read uint32) {
-	for i := range refs {
-		if c := refs[i].c; c != nil {
-			read += c.hash
-		}
-	}
-	return read
 }
 
 var errPane = errors.New("windows: the state of a pane is missing or broken")

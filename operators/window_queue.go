@@ -18,6 +18,7 @@ type paneQueue[V any] struct {
 	lastTime int64
 	spare    []*[]paneRef[V]
 	bytes    int64
+	order    paneOrder[V]
 }
 
 // paneRef stands for a pane: by its cell while that is in memory, else by name. The first bytes of the key are beside it:
@@ -79,19 +80,18 @@ func (q *paneQueue[V]) fresh() *[]paneRef[V] {
 	return new([]paneRef[V])
 }
 
-// pop takes the panes of the earliest time, sorted by key and then start, if that is not after upTo. They are given back
-// with done.
-func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], ok bool) {
+// pop takes the panes of the earliest time, if that is not after upTo, and sorts them by key and then start. They are given
+// back with done.
+func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], order []paneItem, ok bool) {
 	if len(q.times) == 0 || q.times[0] > upTo {
-		return 0, nil, false
+		return 0, nil, nil, false
 	}
 	ts = q.times[0]
 	refs = q.at[ts]
 	q.times = slices.Delete(q.times, 0, 1)
 	delete(q.at, ts)
 	q.last = nil
-	slices.SortFunc(*refs, paneRef[V].compare)
-	return ts, refs, true
+	return ts, refs, q.order.sort(*refs), true
 }
 
 func (r paneRef[V]) compare(o paneRef[V]) int {

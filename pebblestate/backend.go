@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,8 @@ type Restore struct {
 	Deltas []Delta
 	// States are the states that the checkpoint has.
 	States []State
+	// Dropped are the numbers of states that it had and that were dropped: Base and Deltas may have entries of them.
+	Dropped []uint16
 }
 
 // Backend is the keyed state of a shard. See the package comment for who may call what.
@@ -35,6 +38,11 @@ type Backend struct {
 	broken *breakdown
 	lock   *pebble.Lock
 	db     *pebble.DB
+	// dropped are numbers of states whose entries are to go, ascending; purged: Pebble has none of them any more.
+	dropped []uint16
+	purged  bool
+	// looking: nothing will be written, so nothing is compacted either.
+	looking bool
 	// leftBehind: Pebble has not come to an end of opening the directory, and still uses it.
 	leftBehind bool
 	// memTable is the size of Pebble's memtable in bytes.
@@ -68,18 +76,23 @@ type Backend struct {
 
 // Open begins an attempt: it empties the directory, fetches and verifies the base, opens it and makes the deltas
 // readable. Errors wrap [ErrCorrupt] if what was restored is not what was written; nothing is left open then.
-func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err error) {
+func Open(ctx context.Context, opts Options, restore Restore) (*Backend, error) {
+	return openBackend(ctx, opts, restore, false)
+}
+
+func openBackend(ctx context.Context, opts Options, restore Restore, looking bool) (_ *Backend, err error) {
 	opts.EnsureDefaults()
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: opts, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
+	b := &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
+	b.dropped = slices.Compact(slices.Sorted(slices.Values(restore.Dropped)))
 	close(b.unwritten)
 	b.broken = newBreakdown(opts.Logger)
-	if b.states, err = newStates(restore.States); err != nil {
+	if b.states, err = newStates(restore.States, b.dropped); err != nil {
 		return nil, err
 	}
-	overlay, err := newOverlay(reprsOf(restore.Deltas))
+	overlay, err := newOverlay(reprsOf(restore.Deltas), b.drops)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +122,8 @@ func Open(ctx context.Context, opts Options, restore Restore) (_ *Backend, err e
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	for i := range overlay.len() {
-		if c := overlay.table.c.at(i); !c.deleted {
-			_, state, _, _, err := splitKey(c.key)
-			if err != nil {
-				return nil, errors.Join(err, b.db.Close())
-			}
-			b.setPresent(state)
-		}
+	for _, state := range overlay.present {
+		b.setPresent(state)
 	}
 	if err := b.findPresent(restore.States); err != nil {
 		return nil, errors.Join(err, b.db.Close())
@@ -173,6 +180,7 @@ func (b *Backend) open(ctx context.Context) error {
 		L0StopWritesThreshold:       1 << 20,
 		L0CompactionThreshold:       16, // 4 uploads four times as much (compaction rewrites)
 		MaxOpenFiles:                1000,
+		DisableAutomaticCompactions: b.looking,
 	}
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)

@@ -105,6 +105,9 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 	if err != nil {
 		return err
 	}
+	if err := b.purge(ctx); err != nil {
+		return err
+	}
 	if err := b.write(ctx, all); err != nil {
 		return err
 	}
@@ -136,6 +139,9 @@ func (b *Backend) write(ctx context.Context, all *changes) error {
 			_, state, _, _, err := splitKey(c.key)
 			if err != nil {
 				return errors.Join(err, batch.Close())
+			}
+			if b.drops(c.key) {
+				continue
 			}
 			if !c.deleted && int(state) != last {
 				b.setPresent(state)

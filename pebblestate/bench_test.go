@@ -40,14 +40,14 @@ func BenchmarkLastChanges(b *testing.B) {
 }
 
 func BenchmarkOverlayGet(b *testing.B) {
-	o, err := newOverlay(benchDeltas())
+	o, err := newOverlay(benchDeltas(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := o.table.get(o.table.c.at(rng.IntN(o.len())).key); !ok {
+		if _, ok := o.get(o.sorted().at(rng.IntN(o.len())).key); !ok {
 			b.Fatal("not found")
 		}
 	}
@@ -57,7 +57,7 @@ func BenchmarkNewOverlay(b *testing.B) {
 	reprs := benchDeltas()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := newOverlay(reprs); err != nil {
+		if _, err := newOverlay(reprs, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -66,7 +66,8 @@ func sizeOf(deltas []Delta) (n int64) {
 var errBaseUnderWay = errors.New("deltas cannot be merged while a base is written of them")
 
 // MergeDeltas replaces the deltas from index from on by one that has the last change of each key, and returns it: nil if
-// there is none. Deletions go if there is nothing before them that they could hide something of.
+// there is none. Deletions go if there is nothing before them that they could hide something of,
+// and so do changes of dropped states.
 func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	b.mu.Lock()
 	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned
@@ -87,7 +88,7 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	}
 	w := newDelta(size + size/2 + deltaHeader)
 	for i := range table.c.len() {
-		if c := table.c.at(i); !c.deleted || !alone || from > 0 {
+		if c := table.c.at(i); (!c.deleted || !alone || from > 0) && !b.drops(c.key) {
 			w.raw(c)
 		}
 	}

@@ -11,6 +11,9 @@
 // is the state as of [Backend.Applied] or newer, and a reader asks only for entries that have not changed since: that is
 // the invariant everything rests on, and the live maps keep it by never letting a changed entry go before.
 //
+// [View] is the same state to look at, entry by entry, for who asks what a savepoint holds. States that a user dropped are
+// numbers in [Restore], see dropped.go.
+//
 // Deltas are not readable, except those of the restore: they are merged into an overlay, with the last value of
 // each key, that is asked before Pebble and goes when a base contains it. Pebble gets each key once a base, sorted,
 // without a WAL: durable is what the checkpoint says, never the local directory.

@@ -67,32 +67,46 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 
 // lastChangesTable is lastChanges without the sorting: the changes are found by key.
 func lastChangesTable(reprs [][]byte) (*entryTable, error) {
-	c := &changes{reprs: reprs}
-	most, all := 0, 0
+	t := new(entryTable)
+	return t, t.build(reprs)
+}
+
+// countChanges returns how many changes the greatest delta has, and how many all of them.
+func countChanges(reprs [][]byte) (most, all int, err error) {
 	for _, repr := range reprs {
 		r, err := readDelta(repr)
 		if err != nil {
-			return nil, err
+			return 0, 0, err
 		}
 		n := int(min(r.left, uint32(len(repr))))
 		most, all = max(most, n), all+n
 	}
+	return most, all, nil
+}
+
+// build fills the table with the last changes of its share of the keys.
+func (t *entryTable) build(reprs [][]byte) error {
+	most, all, err := countChanges(reprs)
+	if err != nil {
+		return err
+	}
+	most, all = most>>t.shareBits, all>>t.shareBits
 	// A table that is too large costs less than one that grows.
-	t := newEntryTable(c, max(most, all/4))
-	c.entries = make([]entry, 0, most)
+	t.slots = make([]uint64, 1<<bits.Len(uint(2*max(most, all/4)+1000)))
+	t.c = &changes{reprs: reprs, entries: make([]entry, 0, max(most, all/4))}
 	for d := len(reprs) - 1; d >= 0; d-- {
 		if len(reprs[d]) > math.MaxUint32 {
-			return nil, fmt.Errorf("a delta of %d bytes is too large", len(reprs[d]))
+			return fmt.Errorf("a delta of %d bytes is too large", len(reprs[d]))
 		}
 		r, err := readDelta(reprs[d])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := t.addAll(uint32(d), &r); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // sort sorts by key.
@@ -124,28 +138,28 @@ func (c *changes) search(key []byte) int {
 	return lo
 }
 
-// entryTable finds entries by key, as long as they are not sorted: open addressing, with the upper half of the hash in the upper half of a slot and 1 + the
-// index of an entry in the lower.
+// entryTable finds entries by key, as long as they are not sorted: open addressing by the upper half of the hash, which is in
+// the upper half of a slot, so that a table grows without a look at the keys; 1 + the index of an entry is in the lower.
 type entryTable struct {
 	c     *changes
 	slots []uint64
+	// The table has only keys of which the hash begins with the shareBits bits of share.
+	share     uint64
+	shareBits uint8
+	// take, if set, is asked whether a change that is the last one of its key is to be in the table.
+	take func(change) (bool, error)
 	// read keeps what is read ahead from being optimized away.
 	read uint64
 }
 
 const upperHalf = math.MaxUint32 << 32
 
-// newEntryTable makes a table for about n keys.
-func newEntryTable(c *changes, n int) *entryTable {
-	return &entryTable{c: c, slots: make([]uint64, 1<<bits.Len(uint(2*n+1000)))}
-}
-
 // addAll takes the changes of a delta, but for those of which a newer delta has one with the same key; inside one delta
 // the later one counts. They come in blocks: what is needed of the table for all of a block is read before any of it is
 // needed, so that the waits for memory overlap.
 func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 	type item struct {
-		key  []byte
+		change
 		hash uint64
 		at   uint32
 	}
@@ -161,8 +175,10 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 			if !ok {
 				break
 			}
-			block[n] = item{ch.key, xxhash.Sum64(ch.key), uint32(at)}
-			n++
+			if hash := xxhash.Sum64(ch.key); hash>>(64-t.shareBits) == t.share {
+				block[n] = item{ch, hash, uint32(at)}
+				n++
+			}
 		}
 		if n == 0 {
 			return nil
@@ -170,7 +186,7 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 		// Nothing else is in these loops, so that the processor runs ahead of its memory.
 		slots, entries, read := t.slots, t.c.entries, uint64(0)
 		for i := range block[:n] {
-			found[i] = slots[block[i].hash&uint64(len(slots)-1)]
+			found[i] = slots[block[i].hash>>32&uint64(len(slots)-1)]
 		}
 		for _, s := range found[:n] {
 			if i := uint64(uint32(s)) - 1; i < uint64(len(entries)) {
@@ -179,27 +195,34 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 		}
 		t.read += read
 		for i := range block[:n] {
-			t.add(block[i].hash, block[i].key, delta, block[i].at)
+			if err := t.add(block[i].hash, block[i].change, delta, block[i].at); err != nil {
+				return err
+			}
 		}
 	}
 }
 
 // get returns the change of a key.
-func (t *entryTable) get(key []byte) (change, bool) {
+func (t *entryTable) get(hash uint64, key []byte) (change, bool) {
 	want := entryOf(key)
-	if i := t.find(xxhash.Sum64(key), key, &want); i >= 0 {
+	if i := t.find(hash, key, &want); i >= 0 {
 		return t.c.at(i), true
 	}
 	return change{}, false
 }
 
-func (t *entryTable) add(hash uint64, key []byte, delta, at uint32) {
-	e := entryOf(key)
-	if i := t.find(hash, key, &e); i >= 0 {
+func (t *entryTable) add(hash uint64, ch change, delta, at uint32) error {
+	e := entryOf(ch.key)
+	if i := t.find(hash, ch.key, &e); i >= 0 {
 		if old := &t.c.entries[i]; old.delta == delta {
 			old.at = at
 		}
-		return
+		return nil
+	}
+	if t.take != nil {
+		if ok, err := t.take(ch); !ok || err != nil {
+			return err
+		}
 	}
 	e.delta, e.at = delta, at
 	t.c.entries = append(t.c.entries, e)
@@ -207,12 +230,13 @@ func (t *entryTable) add(hash uint64, key []byte, delta, at uint32) {
 	if 2*len(t.c.entries) > len(t.slots) {
 		t.grow()
 	}
+	return nil
 }
 
 // find returns the index of the entry of a key, -1 if there is none.
 func (t *entryTable) find(hash uint64, key []byte, want *entry) int {
 	mask := uint64(len(t.slots) - 1)
-	for h := hash & mask; ; h = (h + 1) & mask {
+	for h := hash >> 32 & mask; ; h = (h + 1) & mask {
 		s := t.slots[h]
 		if s == 0 {
 			return -1
@@ -234,7 +258,7 @@ func (t *entryTable) find(hash uint64, key []byte, want *entry) int {
 // place puts an entry that the table does not have into it.
 func (t *entryTable) place(hash uint64, i int) {
 	mask := uint64(len(t.slots) - 1)
-	h := hash & mask
+	h := hash >> 32 & mask
 	for t.slots[h] != 0 {
 		h = (h + 1) & mask
 	}
@@ -246,8 +270,7 @@ func (t *entryTable) grow() {
 	t.slots = make([]uint64, 2*len(old))
 	for _, s := range old {
 		if s != 0 {
-			i := int(uint32(s)) - 1
-			t.place(xxhash.Sum64(t.c.at(i).key), i)
+			t.place(s, int(uint32(s))-1)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (b *Backend) Get(group stream.KeyGroup, state uint16, key string, namespace
 	var room [64]byte
 	k := appendKey(room[:0], group, state, key, namespace)
 	if o := b.overlay.Load(); o != nil {
-		if c, ok := o.table.get(k); ok {
+		if c, ok := o.get(k); ok {
 			return bytes.Clone(c.value), !c.deleted, nil
 		}
 	}

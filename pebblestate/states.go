@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/weirstream/weir/checkpoint"
 )
 
 // StateDesc describes a state, for the check at restore.
 type StateDesc struct {
 	Name, Kind, Type string
 	Version          int
+	// Schema describes the values; empty if the codec does not say.
+	Schema string
 }
 
 // State is a state with its number in keys and the operator it belongs to.
@@ -29,7 +34,8 @@ type states struct {
 	next    int
 }
 
-func newStates(restored []State) (*states, error) {
+// newStates begins with the restored states; the numbers of dropped ones stay taken.
+func newStates(restored []State, dropped []uint16) (*states, error) {
 	s := &states{list: slices.Clone(restored), claimed: make(map[uint16]bool)}
 	ids, names := make(map[uint16]State), make(map[[2]string]bool)
 	for _, r := range restored {
@@ -43,6 +49,12 @@ func newStates(restored []State) (*states, error) {
 		ids[r.ID], names[[2]string{r.Operator, r.Name}] = r, true
 		s.next = max(s.next, int(r.ID)+1)
 	}
+	for _, id := range dropped {
+		if r, ok := ids[id]; ok {
+			return nil, fmt.Errorf("%w: state %q of operator %q has the number %d of a dropped one", ErrCorrupt, r.Name, r.Operator, id)
+		}
+		s.next = max(s.next, int(id)+1)
+	}
 	return s, nil
 }
 
@@ -50,13 +62,17 @@ func newStates(restored []State) (*states, error) {
 func (s *states) id(operator string, desc StateDesc) (uint16, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.list {
+	for i := range s.list {
+		r := &s.list[i]
 		if r.Operator != operator || r.Name != desc.Name {
 			continue
 		}
 		if err := fits(operator, r.StateDesc, desc); err != nil {
 			return 0, err
 		}
+		// What is written from now on is as the job declares it; the schema keeps what older values have.
+		desc.Schema = checkpoint.JoinSchemas(r.Schema, desc.Schema)
+		r.StateDesc = desc
 		s.claimed[r.ID] = true
 		return r.ID, nil
 	}
@@ -70,17 +86,29 @@ func (s *states) id(operator string, desc StateDesc) (uint16, error) {
 	return id, nil
 }
 
-// fits checks that a state is declared as it was written.
-func fits(operator string, was, is StateDesc) error {
-	switch {
-	case was.Kind != is.Kind:
-		return fmt.Errorf("%w: operator %q: state %q is a %s in the checkpoint and a %s in the job", ErrMismatch, operator, is.Name, was.Kind, is.Kind)
-	case was.Type != is.Type:
-		return fmt.Errorf("%w: operator %q: state %q has type %q in the checkpoint and %q in the job", ErrMismatch, operator, is.Name, was.Type, is.Type)
-	case was.Version != is.Version:
-		return fmt.Errorf("%w: operator %q: state %q has version %d in the checkpoint and %d in the job", ErrMismatch, operator, is.Name, was.Version, is.Version)
+// schema is that of a state, with what values of earlier versions of the job have; empty if it is not known.
+func (s *states) schema(operator, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.list {
+		if r.Operator == operator && r.Name == name {
+			return r.Schema
+		}
 	}
-	return nil
+	return ""
+}
+
+// fits checks that what was written can be read as it is declared.
+func fits(operator string, was, is StateDesc) error {
+	findings := checkpoint.CheckState(was.state(), is.state())
+	if len(findings) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: operator %q: state %q: %s", ErrMismatch, operator, is.Name, strings.Join(findings, "; "))
+}
+
+func (d StateDesc) state() checkpoint.State {
+	return checkpoint.State{Name: d.Name, Kind: d.Kind, Type: d.Type, Version: d.Version, Schema: d.Schema}
 }
 
 // all lists the states by number; unclaimed only those that no operator has asked for.
@@ -96,3 +124,7 @@ func (s *states) all(unclaimed bool) []State {
 	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
+
+// Schema describes the values of a state that was restored or declared, with what older ones have; empty if it is not
+// known.
+func (b *Backend) Schema(operator, state string) string { return b.states.schema(operator, state) }

@@ -18,6 +18,15 @@ func KeyGroupOf(key []byte, groups int) KeyGroup {
 	return KeyGroup(xxhash.Sum64(key) % uint64(groups))
 }
 
+// HashOf is the upper half of xxhash64(key), which has little to do with the key group.
+func HashOf(key []byte) uint32 { return uint32(xxhash.Sum64(key) >> 32) }
+
+// Locate returns KeyGroupOf and HashOf together.
+func Locate(key []byte, groups int) (KeyGroup, uint32) {
+	h := xxhash.Sum64(key)
+	return KeyGroup(h % uint64(groups)), uint32(h >> 32)
+}
+
 // KeyGroupRange is the key groups First to Last, both included. It is empty if Last < First.
 type KeyGroupRange struct{ First, Last int }
 

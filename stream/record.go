@@ -31,6 +31,8 @@ type Event[T any] struct {
 	Split int32
 	// Group is the key group of Key; it has a meaning only after a key_by.
 	Group KeyGroup
+	// Hash is [HashOf] of Key, so that it is computed once; 0 if nobody has. Whoever sets another Key sets it too, or to 0.
+	Hash uint32
 }
 
 // Emit hands an event to whatever comes next. The event is valid only during the call. An error ends the attempt.

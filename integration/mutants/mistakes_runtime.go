@@ -158,6 +158,20 @@ var mistakesOfTheRuntime = []mutant{
 		Package: "./checkpoint", Test: "TestResolve",
 	},
 	{
+		Name: "state-compared-after-the-fencing", What: "a start fences the job that runs before it has compared its state (C42)",
+		File:    "internal/runtime/start.go",
+		Old:     "if err := a.preflight(ctx); err != nil {",
+		New:     "if err := a.preflight(ctx); err != nil && ctx.Err() != nil {",
+		Package: "./job", Test: "TestAStartWhoseStateDoesNotFitDoesNotDisturbTheRunningJob",
+	},
+	{
+		Name: "number-of-a-dropped-state-forgotten", What: "another state may get the number of one that was dropped",
+		File:    "internal/runtime/decide.go",
+		Old:     "p.Dropped = res.Pointer.Dropped",
+		New:     "p.Dropped = nil",
+		Package: "./job", Test: "TestStateWithoutItsOperatorIsRefusedUntilItIsNamed",
+	},
+	{
 		Name: "bad-record-skipped-silently", What: "a record that cannot be decoded is left out without a word (C48)",
 		File:    "internal/runtime/badrecord.go",
 		Old:     "\treturn &BadRecordError{Where: where, Err: cause}\n",

@@ -12,15 +12,15 @@ var mistakesOfState = []mutant{
 	{
 		Name: "merge-keeps-the-first-of-a-delta", What: "of two changes of a key in one delta the first counts",
 		File:    "pebblestate/merge.go",
-		Old:     "\t\tif old := &t.c.entries[i]; old.delta == delta {\n\t\t\told.at = at\n\t\t}\n\t\treturn\n",
-		New:     "\t\treturn\n",
+		Old:     "\t\tif old := &t.c.entries[i]; old.delta == delta {\n\t\t\told.at = at\n\t\t}\n\t\treturn nil\n",
+		New:     "\t\treturn nil\n",
 		Package: "./pebblestate", Test: "TestChangesAreSortedAndTheLastOneCounts",
 	},
 	{
 		Name: "merge-drops-tombstones", What: "merging deltas drops deletions that a base needs",
 		File:    "pebblestate/deltas.go",
-		Old:     "\t\tif c := table.c.at(i); !c.deleted || !alone || from > 0 {\n",
-		New:     "\t\tif c := table.c.at(i); !c.deleted {\n",
+		Old:     "\t\tif c := table.c.at(i); (!c.deleted || !alone || from > 0) && !b.drops(c.key) {\n",
+		New:     "\t\tif c := table.c.at(i); !c.deleted && !b.drops(c.key) {\n",
 		Package: "./pebblestate", Test: "TestWhatIsRestoredIsWhatWasWritten",
 	},
 	{

@@ -31,6 +31,20 @@ var rulesOfCompleteness = []mutant{
 		Package: "./checkpoint", Test: "TestResolve",
 	},
 	{
+		Name: "rule-10-state-dropped-again", What: "a start drops state that its lineage has dropped before",
+		File:    "checkpoint/drop.go",
+		Old:     "case before && declares(job, op, s.Name):",
+		New:     "case before && len(op) == 0:",
+		Package: "./job", Test: "TestStateIsDroppedOnceWhateverIsRepeated",
+	},
+	{
+		Name: "rule-10-empty-again", What: "a lineage that began empty, since nothing fitted, does not count as the one that was asked for",
+		File:    "checkpoint/request.go",
+		Old:     "base = strings.TrimSuffix(base, emptied)",
+		New:     "base = strings.TrimSuffix(base, emptied+emptied)",
+		Package: "./checkpoint", Test: "TestResolve",
+	},
+	{
 		Name: "rule-10-reads-before-its-first-commit", What: "an attempt begins to read before it has a checkpoint of its own",
 		File:    "internal/runtime/start.go",
 		Old:     "\tif _, err := a.commit(ctx, a.last); err != nil {\n",

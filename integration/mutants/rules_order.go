@@ -33,8 +33,8 @@ var rulesOfOrder = []mutant{
 	{
 		Name: "rule-2-ids-of-the-savepoint", What: "after going back, IDs go on from the savepoint's",
 		File:    "checkpoint/resolve.go",
-		Old:     "\tr.Kind, r.Pointer = ResolvedSavepoint, s.Savepoint\n",
-		New:     "\tr.Kind, r.Pointer, r.Last = ResolvedSavepoint, s.Savepoint, s.Savepoint.Checkpoint\n",
+		Old:     "\tr.Kind, r.Pointer, r.Dropped = ResolvedSavepoint, f.pointer, f.dropped\n",
+		New:     "\tr.Kind, r.Pointer, r.Dropped, r.Last = ResolvedSavepoint, f.pointer, f.dropped, s.Savepoint.Checkpoint\n",
 		Package: "./checkpoint", Test: "TestResolve",
 	},
 	{

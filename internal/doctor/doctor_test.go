@@ -177,6 +177,7 @@ func TestMachine(t *testing.T) {
 		{"unknown memory", Memory(MemoryLimits{Go: unset}, options(), 64*mib), Note, "not checked"},
 		{"storage", Storage(&StorageProbe{Where: "/s", Took: time.Millisecond}, 30*time.Second), OK, "deleted in 1ms"},
 		{"slow storage", Storage(&StorageProbe{Where: "/s", Took: 10 * time.Second}, 30*time.Second), Warning, "checkpoint.timeout is 30s"},
+		{"storage that replaces files", Storage(&StorageProbe{Where: "s3://b", Replaces: true}, time.Second), Warning, "a second file of the same name replaces the first"},
 		{"storage that cannot be written", Storage(&StorageProbe{Where: "/s", Step: "writing", Err: errors.New("no")}, time.Second), Error, "writing: no"},
 		{"storage to be made", Storage(&StorageProbe{Where: "/a/s", Missing: true, Parent: "/a"}, time.Second), OK, "makes it in /a"},
 		{"storage that cannot be made", Storage(&StorageProbe{Where: "/a/s", Missing: true, Parent: "/a", ParentErr: errors.New("no")}, time.Second), Error, "cannot be made in /a"},

@@ -20,6 +20,8 @@ type StorageProbe struct {
 	// Err is the first step that did not work, by Step: open, write, list, read, delete.
 	Step string
 	Err  error
+	// Replaces: a second file of the same name was taken, in place of the first.
+	Replaces bool
 	// Took is how long all steps took, in all.
 	Took time.Duration
 }
@@ -33,7 +35,9 @@ func Storage(s *StorageProbe, patience time.Duration) []Finding {
 	case s.Missing:
 		l.add(OK, s.Where, "", "it is not there; the first start makes it in %s", s.Parent)
 	case s.Err != nil:
-		l.add(Error, s.Where, "the job has to write, list, read and delete files there: owner, mode, space; for a bucket its policy and the credentials", "%s: %s", s.Step, oneLine(s.Err))
+		l.add(Error, s.Where, "the job has to write, list, read and delete files there: owner, mode, space; for a bucket its policy and the keys (docs/storage.md)", "%s: %s", s.Step, oneLine(s.Err))
+	case s.Replaces:
+		l.add(Warning, s.Where, "write no two savepoints to one place at the same time, or use a service that knows If-None-Match", "a second file of the same name replaces the first: the service does not put a file only if there is none")
 	case s.Took > patience/4:
 		l.add(Warning, s.Where, "raise checkpoint.timeout, or use a storage that is nearer", "a file of a few bytes was written, listed, read and deleted in %s; checkpoint.timeout is %s", about(s.Took), patience)
 	default:

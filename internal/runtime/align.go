@@ -40,7 +40,5 @@ func (s *operatorSubtask) snapshot(id int64) error {
 		return err
 	}
 	s.a.cfg.Listener.OnAlign(checkpoint.AlignedEvent{Checkpoint: id, Subtask: s.chain.subtask, Took: aligned.Sub(s.began)})
-	s.a.acknowledge(snap)
-	s.chain.evict(s.a.budget)
-	return nil
+	return s.a.acknowledge(snap)
 }

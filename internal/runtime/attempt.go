@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -35,8 +36,10 @@ type attempt struct {
 	watermarks map[string]int64
 	shard      int
 	keyGroups  int
-	// budget is each subtask's share of the memory for live state.
+	// budget is how many bytes of live state a subtask with state may have.
 	budget int64
+	// writing is closed when Pebble has the base that is being written; nil if none is.
+	writing atomic.Pointer[chan struct{}]
 
 	client *kgo.Client
 	log    *sink.PointerLog
@@ -83,9 +86,11 @@ type attempt struct {
 func (a *attempt) build() error {
 	a.tasks = plan(a.graph, a.cfg.Parallelism)
 	a.gates = map[*task][]*gate{}
-	subtasks := 0
+	keyed := 0 // subtasks
 	for _, t := range a.tasks {
-		subtasks += t.parallelism
+		if slices.ContainsFunc(t.nodes, func(n *Node) bool { return n.Keyed }) {
+			keyed += t.parallelism
+		}
 		if t.parallelism > a.keyGroups {
 			return &OptionError{fmt.Errorf("operator %s: parallelism %d is more than the %d key groups of the job", t.name, t.parallelism, a.keyGroups)}
 		}
@@ -100,7 +105,7 @@ func (a *attempt) build() error {
 			a.gates[t] = append(a.gates[t], newGate(a.ctx, channels, a.cfg.Checkpoint.Timeout/12))
 		}
 	}
-	a.budget = int64(a.cfg.Checkpoint.Memory) / 2 / int64(subtasks)
+	a.budget = a.share() / int64(max(keyed, 1))
 	for _, t := range a.tasks {
 		for i := range t.parallelism {
 			if err := a.buildSubtask(t, i); err != nil {
@@ -181,7 +186,7 @@ func (a *attempt) describe(watermarks map[string]int64) []checkpoint.Operator {
 	if a.backend != nil {
 		for _, s := range a.backend.States() {
 			states[s.Operator] = append(states[s.Operator], checkpoint.State{
-				ID: s.ID, Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version,
+				ID: s.ID, Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version, Schema: s.Schema,
 			})
 		}
 	}
@@ -234,7 +239,9 @@ func (a *attempt) run() error {
 	return a.group.Wait()
 }
 
-func (a *attempt) acknowledge(s *snapshot) {
+// acknowledge reports a subtask's snapshot. At the barrier of the last checkpoint the subtask stands still then: nothing is
+// read or fired that would be done again.
+func (a *attempt) acknowledge(s *snapshot) error {
 	entries := 0
 	for _, f := range s.frozen {
 		entries += f.frozen.Len()
@@ -242,6 +249,7 @@ func (a *attempt) acknowledge(s *snapshot) {
 	a.cfg.Fault.At(fault.Snapshot)
 	a.cfg.Listener.OnSnapshot(checkpoint.SnapshotEvent{Checkpoint: s.checkpoint, Subtask: s.subtask, Pause: s.pause, Entries: entries})
 	a.coord.send(s)
+	return a.coord.stand(s.checkpoint)
 }
 
 func (a *attempt) sourceEnded() { a.coord.send(sourceEnd{}) }

@@ -26,6 +26,8 @@ func (a *attempt) startBase(committed int64) {
 	a.backend.BeginBase() // now, before another delta is added
 	w := &baseWork{checkpoint: committed, done: make(chan *checkpoint.Base, 1)}
 	a.base = w
+	written := make(chan struct{})
+	a.writing.Store(&written)
 	known := map[[32]byte]checkpoint.File{}
 	if a.last.Base != nil {
 		for _, f := range a.last.Base.Files {
@@ -33,7 +35,10 @@ func (a *attempt) startBase(committed int64) {
 		}
 	}
 	a.group.Go(func() error {
-		b, uploaded, err := a.writeBase(a.ctx, committed, known)
+		b, uploaded, err := a.writeBase(a.ctx, committed, known, func() {
+			a.writing.Store(nil)
+			close(written)
+		})
 		if err != nil {
 			return fmt.Errorf("base of checkpoint %d: %w", committed, err)
 		}
@@ -49,13 +54,10 @@ func (a *attempt) baseDue() bool {
 }
 
 func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
-	entries, bytes := int64(0), int64(0)
-	a.metrics.Each(func(_ string, _ int, s *StepMetrics) {
-		entries += s.StateEntries.Load()
-		bytes += s.StateBytes.Load()
-	})
+	entries := int64(0)
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
 	live := a.backend.LiveBytes(entries)
-	if bytes > int64(a.cfg.Checkpoint.Memory)/2 {
+	if a.pressed() {
 		live = math.MaxInt64 / 8 // only a base makes room
 	}
 	return checkpoint.DecideMerge(sizes, live, a.cfg.Checkpoint.BaseAfter)
@@ -69,19 +71,25 @@ func deltaSizes(deltas []checkpoint.Delta) []int64 {
 	return sizes
 }
 
-// memoryDue reports that the live maps are over their share of the budget and so need entries that may be evicted.
+// memoryDue reports that the live maps need entries that may be evicted.
 func (a *attempt) memoryDue() bool {
-	var bytes int64
-	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
-	memory := int64(a.cfg.Checkpoint.Memory)
-	// Without many changes since the last base another one would make hardly anything evictable.
-	return bytes > memory/2 && a.backend.PendingBytes() > memory/16
+	// Without many changes since the last base another one would make hardly anything evictable. In memory a small entry takes
+	// about four times as much as in a delta: so this is when half of the share cannot go.
+	return a.pressed() && a.backend.PendingBytes() > int64(a.cfg.Checkpoint.Memory)/16
 }
 
-// writeBase applies the deltas to Pebble, and uploads the files that no base had before.
-func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File) (b *checkpoint.Base, uploaded int64, err error) {
+// pressed reports that the live maps have most of their share of the budget, or more.
+func (a *attempt) pressed() bool {
+	var bytes int64
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
+	return bytes > a.share()/4*3
+}
+
+// writeBase applies the deltas to Pebble, calls applied, and uploads the files that no base had before.
+func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File, applied func()) (b *checkpoint.Base, uploaded int64, err error) {
 	a.cfg.Fault.At(fault.BaseBegun)
 	files, err := a.backend.WriteBase(ctx, upTo)
+	applied()
 	if err != nil {
 		return nil, 0, err
 	}

@@ -19,6 +19,10 @@ type chain struct {
 	writers  []sink.Writer
 	// moved says that event time has moved in the chain since the last barrier.
 	moved atomic.Bool
+	// tables are the states of all steps, once room has been made for the first time.
+	tables []operators.Table
+	// waited is how long the subtask has waited for room since the last barrier.
+	waited time.Duration
 }
 
 // exchangeOut is the upstream end of an edge.
@@ -127,6 +131,8 @@ func (c *chain) barrier(checkpoint int64) (*snapshot, error) {
 		}
 	}
 	snap.pause = time.Since(began)
+	c.waited = 0
+	c.tell()
 	for _, x := range c.exchange {
 		if err := x.send(message{kind: barrier, checkpoint: checkpoint}); err != nil {
 			return nil, err
@@ -138,30 +144,4 @@ func (c *chain) barrier(checkpoint int64) (*snapshot, error) {
 		}
 	}
 	return snap, nil
-}
-
-// evict makes the live maps of the chain smaller, if together they have more than budget bytes.
-func (c *chain) evict(budget int64) {
-	var tables []operators.Table
-	var total int64
-	for _, s := range c.stages {
-		for _, t := range s.ctx.Tables() {
-			tables = append(tables, t)
-			total += t.Bytes()
-		}
-		entries, bytes := int64(0), int64(0)
-		for _, t := range s.ctx.Tables() {
-			entries += int64(t.Entries())
-			bytes += t.Bytes()
-		}
-		s.metrics.StateEntries.Store(entries)
-		s.metrics.StateBytes.Store(bytes)
-	}
-	if total <= budget {
-		return
-	}
-	for _, t := range tables {
-		// Each table gives up its share of what is too much, and a tenth more, so that this is not done at every barrier.
-		t.Evict(int64(float64(t.Bytes()) * float64(budget) * 0.9 / float64(total)))
-	}
 }

@@ -21,6 +21,7 @@ type completion struct {
 	snapshots   []*snapshot
 	savepoint   string
 	last, final bool
+	drained     bool // final, as somebody asked for it
 	began       time.Time
 	deadline    time.Time
 
@@ -157,7 +158,7 @@ func (a *attempt) encode(c *completion) ([]byte, error) {
 func (a *attempt) pointer(c *completion) *checkpoint.Pointer {
 	p := *a.last
 	p.Checkpoint, p.Time = c.checkpoint, a.now()
-	p.First, p.Final, p.Savepoint, p.File = false, c.final, c.savepoint, nil
+	p.First, p.Last, p.Final, p.Drained, p.Savepoint, p.File = false, c.last, c.final, false, c.savepoint, nil
 	a.settleSavepoints()
 	p.Unfinished = slices.Clone(a.unfinished)
 	p.Sources = nil
@@ -166,6 +167,7 @@ func (a *attempt) pointer(c *completion) *checkpoint.Pointer {
 	for _, s := range c.snapshots {
 		for _, sp := range s.splits {
 			bySource[sp.source] = append(bySource[sp.source], sp.split)
+			p.Drained = p.Drained || c.drained && !sp.split.Done // else the input has ended by itself
 		}
 		for op, wm := range s.watermarks {
 			if old, ok := watermarks[op]; !ok || wm < old {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -30,9 +31,15 @@ type coordination struct {
 
 	flight    map[int64]*completion
 	last      bool // the last checkpoint is triggered
+	final     bool // and the input has ended before it
 	done      bool // the last checkpoint is committed
 	committed int64
 	ended     int // source subtasks that have ended
+
+	// stop is the request to stop that is carried out, nil if there is none; see stopping.go.
+	stop *tryToStop
+	// hold is where subtasks stand still: at the barrier of the last checkpoint.
+	hold atomic.Pointer[hold]
 
 	// asked are those who wait for a savepoint whose barrier is not sent yet, by directory. saving are the savepoints whose
 	// barrier is, by checkpoint, those that the recovery goes on with too. What is asked for is of a later checkpoint than any
@@ -107,7 +114,7 @@ func (c *coordination) send(m any) {
 // run is the coordinator's goroutine.
 func (c *coordination) run(ctx context.Context) error {
 	defer c.refuseSavepoints()
-	stop := c.a.job.stop
+	signal(c.a.job.stops) // whoever took the signal before did not carry the request out
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -131,17 +138,15 @@ func (c *coordination) run(ctx context.Context) error {
 			}
 			c.asked[r.dir] = append(c.asked[r.dir], r.done)
 			decisions = c.coord.Savepoint(r.dir, c.now()) // once a directory
-		case <-stop:
-			stop = nil
-			c.a.job.setPhase(Stopping)
-			decisions = c.coord.Stop(c.now())
+		case <-c.a.job.stops:
+			decisions = c.stopAsked()
 		}
 		for _, d := range decisions {
 			if err := c.carryOut(d); err != nil {
 				return err
 			}
 		}
-		if c.done && !c.awaited() {
+		if c.done && !c.awaited() && !c.goesOn() {
 			return errDone
 		}
 		if at, ok := c.coord.NextWake(); ok {
@@ -209,13 +214,17 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 	switch d.Kind {
 	case checkpoint.DecideTrigger:
 		now := time.Now()
-		c.last = d.Last
+		c.last, c.final = d.Last, d.Final
 		c.flight[d.Checkpoint] = &completion{
-			checkpoint: d.Checkpoint, savepoint: d.Savepoint, last: d.Last, final: d.Final, began: now, deadline: now.Add(c.a.cfg.Checkpoint.Timeout),
+			checkpoint: d.Checkpoint, savepoint: d.Savepoint, last: d.Last, final: d.Final, drained: d.Final && c.stop != nil && c.stop.Drain,
+			began: now, deadline: now.Add(c.a.cfg.Checkpoint.Timeout),
 		}
 		if d.Savepoint != "" {
 			c.saving[d.Checkpoint] = &saving{d.Savepoint, c.asked[d.Savepoint]}
 			delete(c.asked, d.Savepoint)
+		}
+		if d.Last {
+			c.holdAt(d.Checkpoint)
 		}
 		c.a.cfg.Listener.OnTrigger(checkpoint.TriggerEvent{
 			Checkpoint: d.Checkpoint, Slot: d.Slot, Savepoint: d.Savepoint, Last: d.Last,

@@ -30,11 +30,23 @@ func (a *attempt) preflight(ctx context.Context) error {
 	a.taken = checkpointOf(found.pointer)
 	// The group's offset is of another moment than the pointer, so it is not compared here.
 	res, _, err := a.decide(ctx, found, 0)
-	if err != nil || res.Pointer == nil || len(res.Pointer.AllFiles()) == 0 || res.Kind == checkpoint.ResolvedSavepoint && a.savepointFiles != a.files {
+	if err != nil {
 		return err
 	}
-	if a.elsewhere(ctx) {
-		return a.wrongStorage(res.Pointer.Checkpoint)
+	if p := res.Pointer; p != nil && len(p.AllFiles()) > 0 && (res.Kind != checkpoint.ResolvedSavepoint || a.savepointFiles == a.files) && a.elsewhere(ctx) {
+		return a.wrongStorage(p.Checkpoint)
+	}
+	if found.pointer == nil || res.Kind == checkpoint.ResolvedEnded {
+		return nil // nobody runs who could be disturbed, or nothing is read
+	}
+	for _, n := range a.graph.Nodes {
+		if n.Source == nil {
+			continue
+		}
+		// Where reading begins is found out anew after the fencing.
+		if _, _, err := a.resolveSource(ctx, n, res.Pointer); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -108,7 +120,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	a.restored = checkpointOf(res.Pointer)
 	a.kind = res.Kind
 	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(found.pointer)})
-	a.last = a.firstPointer(res, topics)
+	a.last = a.firstPointer(res, found.pointer, topics)
 	return res, nil
 }
 
@@ -125,31 +137,26 @@ func (a *attempt) decide(ctx context.Context, last last, group int64) (*checkpoi
 	if err != nil {
 		return nil, nil, err
 	}
-	request, savepoint, err := a.request(ctx, last.pointer)
+	s, err := a.observe(ctx, last, topics)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := checkpoint.Start{
-		Job: checkpoint.Description{
-			Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Operators: a.describe(nil), Topics: topics,
-		},
-		Request: request, Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Savepoint: savepoint, Group: group,
-		GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job), Topic: a.log.Topic(), NewLineage: uuid.NewString(),
-	}
-	for i := range s.Job.Operators {
-		s.Job.Operators[i].States = nil // not declared yet: see checkStates
-	}
-	for _, n := range a.graph.Nodes {
-		if n.Source == nil {
-			continue
-		}
-		s.Job.Sources = append(s.Job.Sources, n.Name)
-		for _, t := range n.Source.Spec.Kafka.Topics {
-			s.Job.Topics = append(s.Job.Topics, checkpoint.Topic{Role: "source", Step: n.Name, Name: t})
-		}
-	}
+	s.Group = group
 	res := checkpoint.Resolve(s)
 	return &res, topics, res.Err
+}
+
+// observe gathers what the decision is made of, all but the group's checkpoint. topics are those that the job writes.
+func (a *attempt) observe(ctx context.Context, last last, topics []checkpoint.Topic) (s checkpoint.Start, err error) {
+	s = checkpoint.Start{
+		Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Now: a.now(), Retained: a.cfg.Checkpoint.Retained,
+		GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job), Topic: a.log.Topic(), NewLineage: uuid.NewString(),
+	}
+	if s.Request, s.Savepoint, err = a.request(ctx, last.pointer); err != nil {
+		return s, err
+	}
+	s.Job, err = a.description(ctx, topics)
+	return s, err
 }
 
 func checkpointOf(p *checkpoint.Pointer) int64 {
@@ -254,12 +261,16 @@ func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
 }
 
 // firstPointer is the pointer that the attempt begins with, as far as it is known before anything is restored.
-func (a *attempt) firstPointer(res *checkpoint.Resolution, topics []checkpoint.Topic) *checkpoint.Pointer {
+func (a *attempt) firstPointer(res *checkpoint.Resolution, last *checkpoint.Pointer, topics []checkpoint.Topic) *checkpoint.Pointer {
 	host, _ := os.Hostname()
+	_, from, _ := a.cfg.Start.request() // it has been read before
 	p := &checkpoint.Pointer{
 		Job: a.cfg.Job, Shard: a.shard, Shards: 1, Checkpoint: res.Last + 1, Attempt: a.id,
 		Lineage: res.Lineage, Host: host, Time: a.now(), Request: res.Request, First: true, KeyGroups: a.keyGroups,
-		Topics: topics, Unfinished: res.Unfinished, From: a.from(res),
+		Topics: topics, Unfinished: res.Unfinished, From: res.From(last, from), Drops: res.Drops,
+	}
+	if res.Pointer != nil {
+		p.Dropped = res.Pointer.Dropped
 	}
 	return p
 }

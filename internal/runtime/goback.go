@@ -19,6 +19,13 @@ import (
 // load completes a pointer with the rest from its file. If the rest is damaged, the error is a *checkpoint.DamagedError and
 // the pointer is its head: enough to begin from something else.
 func (a *attempt) load(ctx context.Context, logged *sink.LoggedPointer) (*checkpoint.Pointer, error) {
+	if a.files == nil { // CheckSavepoint, which makes no directory
+		head, err := checkpoint.DecodePointer(logged.Value)
+		if err == nil && head.File != nil {
+			err = fmt.Errorf("checkpoint %d: the rest of its pointer is in checkpoint.storage, and there is no directory %s", head.Checkpoint, a.cfg.Checkpoint.Storage)
+		}
+		return head, err
+	}
 	p, err := checkpoint.LoadPointer(ctx, a.files, logged.Value)
 	if err == nil {
 		return p, nil

@@ -39,19 +39,6 @@ type Config struct {
 	Now func() int64
 }
 
-// Start is what a start asks for; nothing set means: continue from the last checkpoint, or begin. A supervisor repeats
-// its flags at every restart, so what the current lineage began with is not done again.
-type Start struct {
-	// From is the directory or URL of a savepoint to start a new lineage from, or "checkpoint:41": a checkpoint of the job
-	// itself, which it has retained (a directory of that name is "./checkpoint:41").
-	From string
-	// Fresh starts empty. FreshName tells one such request from another.
-	Fresh     bool
-	FreshName string
-	// Again does it even if the current lineage began so.
-	Again bool
-}
-
 // Job is a job that runs, or is about to. Its methods may be called from any goroutine.
 type Job struct {
 	cfg     Config
@@ -62,12 +49,18 @@ type Job struct {
 	// ran says that an attempt has been ready to run, completed that one has committed more than its own first checkpoint.
 	ran, completed atomic.Bool
 	recovered      atomic.Pointer[recovered]
+	// declared are the operators with their states, once they are known.
+	declared atomic.Pointer[[]checkpoint.Operator]
 	// current is the attempt that runs, nil between attempts.
 	current atomic.Pointer[attempt]
 
-	mu       sync.Mutex
-	stop     chan struct{}
-	stopped  bool
+	mu sync.Mutex
+	// asked is the latest request to stop, nil before the first; over says that Run returns. stops wakes whoever waits: it has
+	// room for one signal, and what it is about is in asked.
+	asked *stopping
+	over  bool
+	stops chan struct{}
+
 	requests chan savepointRequest
 	ended    chan struct{} // Run has returned
 }
@@ -96,6 +89,8 @@ type Status struct {
 	Restarts    int64 `json:"restarts"`
 	// Error is why the last attempt ended.
 	Error string `json:"error,omitempty"`
+	// Stop is the latest request to stop, nil if there was none.
+	Stop *StopStatus `json:"stop,omitempty"`
 }
 
 // NewJob makes a job of a configuration with its defaults set, which has been validated.
@@ -107,7 +102,7 @@ func NewJob(cfg Config) *Job {
 		cfg.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	cfg.Listener = checkpoint.Tee(cfg.Listener) // every func is set
-	j := &Job{cfg: cfg, id: uuid.NewString(), stop: make(chan struct{}), requests: make(chan savepointRequest), ended: make(chan struct{})}
+	j := &Job{cfg: cfg, id: uuid.NewString(), stops: make(chan struct{}, 1), requests: make(chan savepointRequest), ended: make(chan struct{})}
 	j.status.Store(&Status{Phase: Starting})
 	return j
 }
@@ -119,6 +114,7 @@ func (j *Job) Metrics() *Metrics { return &j.metrics }
 func (j *Job) Status() Status {
 	s := *j.status.Load()
 	s.Restarts = j.metrics.Restarts.Load()
+	s.Stop = j.StopStatus()
 	return s
 }
 
@@ -127,16 +123,6 @@ func (j *Job) Ran() bool { return j.ran.Load() }
 
 // Config is the configuration that the job runs with.
 func (j *Job) Config() *Config { return &j.cfg }
-
-// Stop asks for a last checkpoint; Run returns nil after it.
-func (j *Job) Stop() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.stopped {
-		j.stopped = true
-		close(j.stop)
-	}
-}
 
 type savepointRequest struct {
 	dir  string

@@ -23,14 +23,21 @@ type recovered struct {
 	committed, taken bool
 }
 
-// Run runs the job: attempt after attempt, until its input has ended, Stop was asked for, or the restart strategy gives
+// Run runs the job: attempt after attempt, until its input has ended, a stop was asked for, or the restart strategy gives
 // up. The end of ctx ends it at once, as a crash would. Run returns when everything it started has returned.
 func (j *Job) Run(ctx context.Context) error {
 	defer close(j.ended)
-	defer j.setPhase(Ended)
+	err := j.attempts(ctx)
+	j.setPhase(Ended)
+	j.ranOut(err)
+	return err
+}
+
+func (j *Job) attempts(ctx context.Context) error {
 	r := restarts{}
 	for {
-		stopping := j.stopAsked()
+		stopping := j.insists()
+		j.tryStop() // this attempt is made for it
 		err := j.attempt(ctx, !j.ran.Load())
 		switch {
 		case err == nil, errors.Is(err, errDone), errors.Is(err, errEnded):
@@ -43,13 +50,15 @@ func (j *Job) Run(ctx context.Context) error {
 			return fmt.Errorf("job %s: stopped without a last checkpoint: %w", j.cfg.Job, err)
 		}
 		j.note(func(s *Status) { s.Error = err.Error() })
+		cause := err
 		again, err := j.after(ctx, err, &r)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", j.cfg.Job, err)
 		}
 		j.metrics.Restarts.Add(1)
+		j.attemptFailed(cause)
 		// A job that is asked to stop makes one more attempt at once, for its last checkpoint.
-		j.pause(ctx, again.Delay)
+		j.pause(ctx, again.Delay, j.stopAsked)
 	}
 }
 
@@ -109,15 +118,6 @@ func (j *Job) after(ctx context.Context, err error, r *restarts) (checkpoint.Res
 	j.cfg.Logger.Warn("restarting", "job", j.cfg.Job, "error", err, "delay", d.Delay, "reason", ev.Reason)
 	j.cfg.Listener.OnRestart(ev)
 	return d, nil
-}
-
-func (j *Job) stopAsked() bool {
-	select {
-	case <-j.stop:
-		return true
-	default:
-		return false
-	}
 }
 
 // attempt makes one attempt and runs it to its end.
@@ -184,25 +184,29 @@ func (j *Job) recover(ctx context.Context, first bool) (*attempt, error) {
 		default:
 			j.cfg.Logger.Info("waiting for a broker", "job", j.cfg.Job, "error", err)
 		}
-		if !j.pause(ctx, pause) && first {
+		if !j.pause(ctx, pause, j.insists) && first {
 			return nil, errDone
 		}
 		j.setPhase(Recovering)
 	}
 }
 
-// pause waits, and reports whether the job is to go on.
-func (j *Job) pause(ctx context.Context, d time.Duration) bool {
+// pause waits, and reports whether the job is to go on. It ends early if a stop is asked for that is reason enough.
+func (j *Job) pause(ctx context.Context, d time.Duration, enough func() bool) bool {
 	j.setPhase(Waiting)
 	t := time.NewTimer(d)
 	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-j.stop:
-		return false
-	case <-ctx.Done():
-		return true // the next attempt finds out
+	for {
+		if enough() {
+			return false
+		}
+		select {
+		case <-t.C:
+			return true
+		case <-j.stops:
+		case <-ctx.Done():
+			return true // the next attempt finds out
+		}
 	}
 }
 
@@ -223,7 +227,7 @@ func (j *Job) fenced(ctx context.Context, cause error, tries int) checkpoint.Fen
 		if d.Action == checkpoint.FencedWatch && f.Watched == 0 {
 			j.cfg.Logger.Warn("waiting for the first checkpoint of another process", "job", j.cfg.Job, "at_most", checkpoint.WatchFor, "error", cause)
 		}
-		if d.Action != checkpoint.FencedWatch || !j.pause(ctx, d.Pause) || ctx.Err() != nil {
+		if d.Action != checkpoint.FencedWatch || !j.pause(ctx, d.Pause, j.insists) || ctx.Err() != nil {
 			return d
 		}
 	}

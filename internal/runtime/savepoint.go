@@ -2,97 +2,14 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/fault"
 )
-
-// request says what the start asks for, and reads the savepoint that it names. Only a process that has committed nothing
-// yet asks: a restart goes on.
-func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkpoint.Request, *checkpoint.Pointer, error) {
-	s := a.cfg.Start
-	r := checkpoint.Request{}
-	switch {
-	case a.job.ran.Load():
-		return r, nil, nil
-	case s.From != "" && s.Fresh:
-		return r, nil, &OptionError{errors.New("a start is either from a savepoint or fresh, not both")}
-	case s.Fresh:
-		r = checkpoint.Request{Kind: checkpoint.RequestFresh, ID: s.FreshName}
-	case strings.HasPrefix(s.From, checkpoint.FromCheckpointPrefix):
-		id, err := checkpoint.ParseCheckpoint(s.From)
-		if err != nil {
-			return r, nil, &OptionError{err}
-		}
-		r = checkpoint.FromCheckpoint(id)
-		if s.Again {
-			r.Again = a.job.id
-		}
-		if last != nil && r.CarriedOut(last.Request) {
-			return r, nil, nil // it need not be there any more
-		}
-		// Read anew after the fencing: what is retained may have moved on.
-		if a.savepoint, err = a.earlier(ctx, last, id); err != nil {
-			return r, nil, err
-		}
-		return r, a.savepoint.Pointer, nil
-	case s.From != "":
-		m, err := a.savepoint, error(nil)
-		if m == nil {
-			m, err = a.readSavepoint(ctx, s.From)
-		}
-		if errors.Is(err, fs.ErrNotExist) && last != nil && last.From == s.From && !s.Again {
-			// The lineage began from it, and needs it no more.
-			return r, nil, nil
-		}
-		if err != nil {
-			return r, nil, &checkpoint.RefusedError{What: "savepoint", Findings: []string{err.Error()}}
-		}
-		a.savepoint = m
-		r = checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}
-	}
-	if s.Again && r.Kind != checkpoint.RequestNone {
-		r.Again = a.job.id
-	}
-	if a.savepoint != nil {
-		return r, a.savepoint.Pointer, nil
-	}
-	return r, nil, nil
-}
-
-func (a *attempt) readSavepoint(ctx context.Context, from string) (*checkpoint.Manifest, error) {
-	if !strings.Contains(from, "://") {
-		if _, err := os.Stat(from); err != nil { // opening a store would make the directory
-			return nil, err
-		}
-	}
-	store, err := checkpoint.OpenStore(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	a.closers = append(a.closers, func() { _ = store.Close() })
-	a.savepointFiles = a.filesOf(store)
-	return checkpoint.ReadManifest(ctx, a.savepointFiles)
-}
-
-// from is what the pointers of the lineage say of the savepoint that it began from.
-func (a *attempt) from(res *checkpoint.Resolution) string {
-	switch {
-	case res.Kind == checkpoint.ResolvedSavepoint:
-		return a.cfg.Start.From
-	case res.Pointer != nil:
-		return res.Pointer.From
-	}
-	return ""
-}
 
 // savepointTimeout bounds the copy of a savepoint, whatever its size.
 const savepointTimeout = time.Hour
@@ -147,7 +64,12 @@ func (a *attempt) copySavepoint(ctx context.Context, s checkpoint.Savepoint) (*c
 		return nil, err
 	}
 	defer func() { _ = to.Close() }()
-	return checkpoint.WriteSavepoint(ctx, a.files, a.filesOf(to), p, filepath.Join(a.cfg.Checkpoint.LocalDir, a.cfg.Job),
+	from, copies := a.files, a.filesOf(to)
+	if a.coord != nil && a.coord.standsAt(s.Checkpoint) { // a job that reads nothing meanwhile
+		from = a.filesOf(a.files.Store())
+		from.Patience, copies.Patience = a.cfg.Checkpoint.Timeout, a.cfg.Checkpoint.Timeout
+	}
+	return checkpoint.WriteSavepoint(ctx, from, copies, p, filepath.Join(a.cfg.Checkpoint.LocalDir, a.cfg.Job),
 		func(ctx context.Context, d checkpoint.Delta) ([]byte, error) { return a.readDelta(ctx, d, a.files) })
 }
 

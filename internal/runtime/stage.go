@@ -78,6 +78,6 @@ func (k *keyBy[T]) Process(ev *stream.Event[T], emit stream.Emit[T]) error {
 	if k.out.Key == nil {
 		k.out.Key = []byte{}
 	}
-	k.out.Group = stream.KeyGroupOf(k.out.Key, k.groups)
+	k.out.Group, k.out.Hash = stream.Locate(k.out.Key, k.groups)
 	return emit(&k.out)
 }

@@ -68,14 +68,15 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	}
 	a.laps.end("resolve")
 	cfg.Fault.At(fault.Resolved)
-	if res.Note != "" {
-		a.logger.Info(res.Note)
-	}
+	a.tell(res)
 	if res.Kind == checkpoint.ResolvedEnded {
 		for _, s := range res.Unfinished { // rule 13: whatever else there is to do
 			if _, err := a.copySavepoint(ctx, s); err != nil {
 				return a, fmt.Errorf("savepoint %s: %w", s.Directory, err)
 			}
+		}
+		if res.Pointer.Drained {
+			return a, checkpoint.Drained(res.Pointer)
 		}
 		return a, errEnded
 	}
@@ -92,9 +93,6 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		}
 	}
 	if err := a.build(); err != nil {
-		return a, err
-	}
-	if err := a.checkStates(res); err != nil {
 		return a, err
 	}
 	a.laps.end("build")
@@ -218,25 +216,42 @@ func (a *attempt) foreignClient(ctx context.Context, n *Node) (*kgo.Client, erro
 	return client, nil
 }
 
+// openSource opens a source at the pointer that was decided on; nil for a first start.
 func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Pointer) error {
-	cluster := a.cfg.Kafka
-	if n.Source.Kafka != nil {
-		cluster = *n.Source.Kafka
-		if _, err := a.foreignClient(ctx, n); err != nil {
-			return err
-		}
-	}
-	src, err := n.Source.Spec.Open(ctx, source.Env{
-		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
-			return kafka.Dial(ctx, cluster, extra...)
-		},
-		Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Logger: a.logger,
-	})
+	src, splits, err := a.resolveSource(ctx, n, from)
 	if err != nil {
 		return err
 	}
-	a.closers = append(a.closers, src.Close)
-	a.sources[n] = src
+	a.cfg.Fault.At(fault.SourceOpened)
+	a.last.Sources = append(a.last.Sources, checkpoint.Source{Name: n.Name, Splits: splits})
+	a.last.Topics = append(a.last.Topics, src.Topics()...)
+	return nil
+}
+
+// resolveSource opens a source, once, and asks it what it would read.
+func (a *attempt) resolveSource(ctx context.Context, n *Node, from *checkpoint.Pointer) (source.Source, []checkpoint.Split, error) {
+	src := a.sources[n]
+	if src == nil {
+		cluster := a.cfg.Kafka
+		if n.Source.Kafka != nil {
+			cluster = *n.Source.Kafka
+			if _, err := a.foreignClient(ctx, n); err != nil {
+				return nil, nil, err
+			}
+		}
+		var err error
+		src, err = n.Source.Spec.Open(ctx, source.Env{
+			Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
+				return kafka.Dial(ctx, cluster, extra...)
+			},
+			Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Logger: a.logger,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		a.closers = append(a.closers, src.Close)
+		a.sources[n] = src
+	}
 	var restored []checkpoint.Split
 	if from != nil {
 		for _, s := range from.Sources {
@@ -247,13 +262,10 @@ func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Poin
 	}
 	splits, err := src.Resolve(ctx, restored)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	a.cfg.Fault.At(fault.SourceOpened)
 	sortSplits(splits)
-	a.last.Sources = append(a.last.Sources, checkpoint.Source{Name: n.Name, Splits: splits})
-	a.last.Topics = append(a.last.Topics, src.Topics()...)
-	return nil
+	return src, splits, nil
 }
 
 func sortSplits(splits []checkpoint.Split) {
@@ -268,26 +280,12 @@ func sortSplits(splits []checkpoint.Split) {
 	})
 }
 
-// checkStates compares the restored states with those that the operators declared when they were opened.
-func (a *attempt) checkStates(res *checkpoint.Resolution) error {
-	if res.Pointer == nil || a.backend == nil {
-		return nil
+// tell logs what the attempt begins from, and everything that is dropped on the way, by name (C38, C41).
+func (a *attempt) tell(res *checkpoint.Resolution) {
+	a.logger.Info(res.Note)
+	for _, what := range res.Dropped {
+		a.logger.Warn(what)
 	}
-	now := a.describe(nil)
-	declared := map[string]bool{}
-	for _, s := range a.backend.Unclaimed() {
-		declared[s.Operator+"\x00"+s.Name] = true
-	}
-	for i := range now {
-		now[i].States = slices.DeleteFunc(now[i].States, func(s checkpoint.State) bool { return declared[now[i].Name+"\x00"+s.Name] })
-		if now[i].States == nil {
-			now[i].States = []checkpoint.State{}
-		}
-	}
-	if findings := checkpoint.CheckStates(res.Pointer.Operators, now); len(findings) > 0 {
-		return &checkpoint.RefusedError{What: fmt.Sprintf("checkpoint %d", res.Pointer.Checkpoint), Findings: findings}
-	}
-	return nil
 }
 
 // first commits the attempt's own first checkpoint (rule 10).

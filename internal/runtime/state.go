@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -26,6 +27,9 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		keyed = keyed || n.Keyed
 	}
 	from := res.Pointer
+	if res.Kind == checkpoint.ResolvedOffsets {
+		from = nil // it has no state, and its number means nothing to this lineage
+	}
 	if !keyed && (from == nil || from.Base == nil && len(from.Deltas) == 0) {
 		return nil
 	}
@@ -44,7 +48,7 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		}
 		a.laps.end("read")
 		if res.Kind == checkpoint.ResolvedSavepoint {
-			if err := a.adopt(ctx, &restore); err != nil {
+			if err := a.adopt(ctx, from, &restore); err != nil {
 				return a.whose(from, files, err)
 			}
 		} else {
@@ -108,12 +112,12 @@ const readers = 8
 
 // readState fetches and verifies the deltas of a pointer, and says where its base is.
 func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {
-	r := pebblestate.Restore{Checkpoint: p.Checkpoint}
+	r := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
 	for _, o := range p.Operators {
 		for _, s := range o.States {
 			r.States = append(r.States, pebblestate.State{
 				ID: s.ID, Operator: o.Name,
-				StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version},
+				StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version, Schema: s.Schema},
 			})
 		}
 	}
@@ -202,13 +206,15 @@ func (a *attempt) keep(p *checkpoint.Pointer) {
 // adopt copies the state of a savepoint into the job's own storage, so that the job does not depend on what the user does
 // with the savepoint. Checkpoint IDs of another lineage mean nothing in this one: what is restored counts as changed by
 // the attempt's own first checkpoint.
-func (a *attempt) adopt(ctx context.Context, r *pebblestate.Restore) error {
-	for i, d := range a.savepoint.Pointer.Deltas {
+func (a *attempt) adopt(ctx context.Context, from *checkpoint.Pointer, r *pebblestate.Restore) error {
+	p := *from
+	p.Deltas = slices.Clone(p.Deltas)
+	for i, d := range p.Deltas {
 		if d.File == nil {
-			a.savepoint.Pointer.Deltas[i].Inline = r.Deltas[i].Repr
+			p.Deltas[i].Inline = r.Deltas[i].Repr
 		}
 	}
-	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, a.savepoint, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id, a.last.Checkpoint)
+	own, err := checkpoint.AdoptSavepoint(ctx, a.savepointFiles, a.files, &checkpoint.Manifest{ID: a.savepoint.ID, Pointer: &p}, a.cfg.Checkpoint.LocalDir, a.cfg.Job, a.shard, a.id, a.last.Checkpoint)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}

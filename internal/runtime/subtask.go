@@ -51,8 +51,12 @@ func (s *sourceSubtask) run(ctx context.Context) error {
 		return err
 	}
 	for {
+		events := s.events
+		if s.ended {
+			events = nil // of a job that is drained the reader is left waiting
+		}
 		select {
-		case ev := <-s.events:
+		case ev := <-events:
 			if err := s.handle(ev); err != nil {
 				return err
 			}
@@ -155,6 +159,11 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 		if err := s.decode(b.Split, &b.Records[i]); err != nil {
 			return err
 		}
+		if i%stepEvents == stepEvents-1 || i == len(b.Records)-1 {
+			if err := s.makeRoom(i%stepEvents + 1); err != nil {
+				return err
+			}
+		}
 	}
 	split.Offset, split.LeaderEpoch = b.Next, b.LeaderEpoch
 	position.offset.Store(b.Next)
@@ -197,9 +206,7 @@ func (s *sourceSubtask) barrier(id int64) error {
 		}
 		snap.splits = append(snap.splits, splitPosition{s.node.Name, split})
 	}
-	s.a.acknowledge(snap)
-	s.chain.evict(s.a.budget)
-	return nil
+	return s.a.acknowledge(snap)
 }
 
 // clockSteps is how late a processing-time timer may be after the clock was set forward: a wait is not longer than that
@@ -278,6 +285,9 @@ func (s *operatorSubtask) run(ctx context.Context) error {
 		ch, m, ok := s.gate.tryPop()
 		if ok {
 			if err := s.handle(ch, m); err != nil {
+				return err
+			}
+			if err := s.makeRoom(max(m.events, 1)); err != nil {
 				return err
 			}
 			continue

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ type splitKey struct {
 func findBeginning(ctx context.Context, job *Job, o *Options, p0 *checkpoint.Pointer, cl *kgo.Client) (*beginning, error) {
 	from := o.From
 	if from == "" {
-		from = p0.From
+		from = p0.StateFrom()
 	}
 	if from != "" {
 		return fromSavepoint(ctx, job, from, p0)
@@ -54,7 +55,13 @@ func findBeginning(ctx context.Context, job *Job, o *Options, p0 *checkpoint.Poi
 	if first != nil {
 		b.checkpoint = first.Checkpoint
 		b.take(first)
-		return b, nil
+		return b, droppedSince(job, first, p0)
+	}
+	if err := droppedSince(job, &checkpoint.Pointer{}, p0); err != nil {
+		return nil, err
+	}
+	if p0.OffsetsFrom() != "" {
+		return nil, refuse("", "the lineage began with the offsets of %s and empty state, and the topic has its first checkpoint no more: give --from a savepoint that is newer", p0.From)
 	}
 	if began, _, _ := strings.Cut(p0.Request, "#"); began == "start" {
 		b.checkpoint = 1 // IDs are dense, and this is the job's first lineage
@@ -205,6 +212,8 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 		err = refuse("", "savepoint %s is of another history of the job than what runs now, which began with %s", from, p0.Request)
 	case p.Lineage == p0.Lineage && p.Checkpoint > p0.Checkpoint:
 		err = refuse("", "savepoint %s is newer than the last checkpoint", from)
+	default:
+		err = droppedSince(job, p, p0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -213,14 +222,33 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 	return b, nil
 }
 
+// droppedSince refuses a range in which state of an operator was dropped: the loop would go on with it.
+func droppedSince(job *Job, begin, last *checkpoint.Pointer) error {
+	for _, id := range last.Dropped {
+		if slices.Contains(begin.Dropped, id) {
+			continue
+		}
+		operator, known := "", false
+		for _, o := range begin.Operators {
+			if slices.ContainsFunc(o.States, func(s checkpoint.State) bool { return s.ID == id }) {
+				operator, known = o.Name, true
+			}
+		}
+		if !known || slices.ContainsFunc(job.Graph.Nodes, func(n *runtime.Node) bool { return n.Name == operator }) {
+			return refuse(operator, "state was dropped since (--drop-state): give --from a savepoint that is newer")
+		}
+	}
+	return nil
+}
+
 // state opens the state of a savepoint below a directory.
 func (b *beginning) state(ctx context.Context, dir string) (*pebblestate.Backend, error) {
 	p := b.savepoint
-	r := pebblestate.Restore{Checkpoint: p.Checkpoint}
+	r := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
 	for _, o := range p.Operators {
 		for _, s := range o.States {
 			r.States = append(r.States, pebblestate.State{
-				ID: s.ID, Operator: o.Name, StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version},
+				ID: s.ID, Operator: o.Name, StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version, Schema: s.Schema},
 			})
 		}
 	}

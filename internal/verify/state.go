@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -163,7 +164,7 @@ func (s *store) spill(tables []operators.Table, budget int64) error {
 	}
 	s.applied++
 	for _, t := range tables {
-		t.Evict(int64(float64(t.Bytes()) * float64(budget) / 2 / float64(total)))
+		t.Evict(int64(float64(t.Bytes())*float64(budget)/2/float64(total)), math.MaxInt)
 	}
 	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
+
+	"github.com/weirstream/weir/internal/runtime"
 )
 
 // Client asks a running job at its HTTP address. Deadlines are the context's.
@@ -41,7 +44,8 @@ func (e *RefusedError) Error() string { return e.Reason }
 // Status asks what the job does.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var st Status
-	return st, c.do(ctx, http.MethodGet, "/api/v1/status", nil, &st)
+	err := c.do(ctx, http.MethodGet, "/api/v1/status", nil, &st)
+	return st, err
 }
 
 // Health asks /healthz; nil means healthy.
@@ -54,9 +58,19 @@ func (c *Client) Savepoint(ctx context.Context, dir string) error {
 	return c.do(ctx, http.MethodPost, "/api/v1/savepoints", SavepointRequest{dir}, nil)
 }
 
-// Stop asks the job for a last checkpoint, after which it ends. It does not wait.
-func (c *Client) Stop(ctx context.Context) error {
-	return c.do(ctx, http.MethodPost, "/api/v1/stop", nil, nil)
+// Stop asks the job for a last checkpoint, and what else the request says. It does not wait: see [Client.StopStatus].
+func (c *Client) Stop(ctx context.Context, r runtime.StopRequest) (runtime.StopStatus, error) {
+	var st runtime.StopStatus
+	err := c.do(ctx, http.MethodPost, "/api/v1/stop", r, &st)
+	return st, err
+}
+
+// StopStatus waits for the outcome of the latest request to stop, at most for the given time, and returns its status; nil if
+// the job was not asked.
+func (c *Client) StopStatus(ctx context.Context, wait time.Duration) (*runtime.StopStatus, error) {
+	var a StopAnswer
+	err := c.do(ctx, http.MethodGet, "/api/v1/stop?wait="+wait.String(), nil, &a)
+	return a.Stop, err
 }
 
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,6 +21,7 @@ type fakeJob struct {
 	config    runtime.Config
 	savepoint func(dir string) error
 	stopped   atomic.Bool
+	stop      *runtime.StopStatus
 }
 
 func newFakeJob() *fakeJob {
@@ -38,7 +40,22 @@ func newFakeJob() *fakeJob {
 func (j *fakeJob) Status() runtime.Status    { return j.status }
 func (j *fakeJob) Metrics() *runtime.Metrics { return &j.metrics }
 func (j *fakeJob) Config() *runtime.Config   { return &j.config }
-func (j *fakeJob) Stop()                     { j.stopped.Store(true) }
+
+func (j *fakeJob) RequestStop(r runtime.StopRequest) (runtime.StopStatus, error) {
+	if r.Savepoint == "taken" {
+		return runtime.StopStatus{}, errors.New("there is one already")
+	}
+	j.stopped.Store(true)
+	j.stop = &runtime.StopStatus{ID: r.ID, Phase: runtime.StopUnderWay, Savepoint: r.Savepoint, Drain: r.Drain}
+	return *j.stop, nil
+}
+
+func (j *fakeJob) WaitStop(ctx context.Context) *runtime.StopStatus {
+	if j.stop != nil && j.stop.Phase == runtime.StopUnderWay {
+		<-ctx.Done()
+	}
+	return j.stop
+}
 
 func (j *fakeJob) Savepoint(_ context.Context, dir string) error {
 	if j.savepoint == nil {

@@ -43,7 +43,7 @@ type Problem struct {
 
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintf(w, "job %s\n\nGET  /metrics\nGET  /healthz\nGET  /readyz\nGET  /api/v1/status\nPOST /api/v1/savepoints\nPOST /api/v1/stop\n", s.name)
+	fmt.Fprintf(w, "job %s\n\nGET  /metrics\nGET  /healthz\nGET  /readyz\nGET  /api/v1/status\nPOST /api/v1/savepoints\nPOST /api/v1/stop\nGET  /api/v1/stop\n", s.name)
 }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
@@ -80,9 +80,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) savepoint(w http.ResponseWriter, r *http.Request) {
 	var req SavepointRequest
-	dec := json.NewDecoder(io.LimitReader(r.Body, 64<<10))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&req); err != nil {
+	if err := decode(r, &req); err != nil {
 		problem(w, http.StatusBadRequest, `the body is not {"dir": "..."}: `+err.Error())
 		return
 	}
@@ -113,11 +111,11 @@ func (s *Server) savepoint(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, req)
 }
 
-func (s *Server) stop(w http.ResponseWriter, _ *http.Request) {
-	s.job.Stop()
-	answer(w, http.StatusAccepted, struct {
-		Stopping bool `json:"stopping"`
-	}{true})
+// decode reads the JSON of a request's body, which has no other fields than to has.
+func decode(r *http.Request, to any) error {
+	dec := json.NewDecoder(io.LimitReader(r.Body, 64<<10))
+	dec.DisallowUnknownFields()
+	return dec.Decode(to)
 }
 
 func answer(w http.ResponseWriter, code int, body any) {

@@ -22,7 +22,9 @@ type Job interface {
 	Positions
 	Config() *runtime.Config
 	Savepoint(ctx context.Context, dir string) error
-	Stop()
+	RequestStop(runtime.StopRequest) (runtime.StopStatus, error)
+	// WaitStop returns when the latest request to stop has an outcome, or ctx ends; nil if there was none.
+	WaitStop(ctx context.Context) *runtime.StopStatus
 }
 
 // Positions is where a job stands in its input and in its transactions.
@@ -126,6 +128,7 @@ func (s *Server) handler(registry *prometheus.Registry) http.Handler {
 	mux.HandleFunc("GET /api/v1/status", s.status)
 	mux.HandleFunc("POST /api/v1/savepoints", s.authorized(s.savepoint))
 	mux.HandleFunc("POST /api/v1/stop", s.authorized(s.stop))
+	mux.HandleFunc("GET /api/v1/stop", s.stopStatus)
 	mux.HandleFunc("GET /{$}", s.index)
 	return mux
 }

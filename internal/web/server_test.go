@@ -19,6 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTriggeringNeedsTheToken(t *testing.T) {
+	body := map[string]string{"/api/v1/savepoints": `{"dir":"x"}`}
 	bearer := func(s string) http.Header { return http.Header{"Authorization": {s}} }
 	for _, c := range []struct {
 		name   string
@@ -41,13 +42,14 @@ func TestTriggeringNeedsTheToken(t *testing.T) {
 		{"no token configured", "", "POST", "/api/v1/stop", nil, 202},
 		{"a web page of another origin", "", "POST", "/api/v1/stop", http.Header{"Origin": {"http://evil.example"}}, 403},
 		{"a name that was pointed here", "", "POST", "/api/v1/stop", http.Header{"Host": {"evil.example"}}, 403},
-		{"a read is not a trigger", "", "GET", "/api/v1/stop", nil, 405},
+		{"a read is not a trigger", "", "GET", "/api/v1/stop", nil, 200},
+		{"nor is a request of another kind", "", "PUT", "/api/v1/stop", nil, 405},
 		{"nothing there", "", "GET", "/api/v2", nil, 404},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			job := newFakeJob()
 			s, _ := serve(t, Options{Token: kafka.Secret(c.token)}, job)
-			if got := request(t, s, c.method, c.path, `{"dir":"x"}`, c.header); got != c.want {
+			if got := request(t, s, c.method, c.path, body[c.path], c.header); got != c.want {
 				t.Errorf("answer %d, want %d", got, c.want)
 			}
 			if job.stopped.Load() != (c.want == 202) {
@@ -90,12 +92,23 @@ func TestClientSpeaksTheServersLanguage(t *testing.T) {
 	if err := c.Savepoint(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "dir is missing") {
 		t.Errorf("%v", err)
 	}
-	if err := c.Stop(t.Context()); err != nil || !job.stopped.Load() {
-		t.Error(err)
+	if st, err := c.StopStatus(t.Context(), 0); st != nil || err != nil {
+		t.Errorf("%+v, %v before anybody asked", st, err)
+	}
+	ask := runtime.StopRequest{ID: "1", Savepoint: "/s/2", Drain: true}
+	want := runtime.StopStatus{ID: "1", Phase: runtime.StopUnderWay, Savepoint: "/s/2", Drain: true}
+	if st, err := c.Stop(t.Context(), ask); err != nil || st != want || !job.stopped.Load() {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if st, err := c.StopStatus(t.Context(), time.Millisecond); err != nil || st == nil || *st != want {
+		t.Errorf("%+v, %v after a wait", st, err)
+	}
+	if _, err := c.Stop(t.Context(), runtime.StopRequest{Savepoint: "taken"}); !errors.As(err, &conflict) || conflict.Code != 409 {
+		t.Errorf("%v", err)
 	}
 	c.Token = "x"
 	var refused *RefusedError
-	if err := c.Stop(t.Context()); !errors.As(err, &refused) || refused.Code != 401 || !strings.Contains(refused.Reason, "not the job's") {
+	if _, err := c.Stop(t.Context(), ask); !errors.As(err, &refused) || refused.Code != 401 || !strings.Contains(refused.Reason, "not the job's") {
 		t.Errorf("%v", err)
 	}
 	s.Close()

@@ -74,7 +74,7 @@ func (p *program) app() *cli.App {
 		// A value of --set may hold commas.
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		Commands:                  []*cli.Command{p.run(), p.validate(), p.doctor(), p.verify(), p.savepoint(), p.checkpoints(), p.transactions(), p.stop(), p.health(), version(p)},
+		Commands:                  []*cli.Command{p.run(), p.validate(), p.doctor(), p.verify(), p.savepoint(), p.checkpoints(), p.offsets(), p.transactions(), p.stop(), p.health(), version(p)},
 		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}},
 		Action: func(c *cli.Context) error {
 			if c.Bool("version") {

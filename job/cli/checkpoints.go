@@ -23,7 +23,7 @@ func (p *program) checkpoints() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "checkpoints",
-		Usage: "look at a job's checkpoints, whether it runs or not",
+		Usage: "look at a job's checkpoints, whether it runs or not; delete files that none needs",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list checkpoints, newest first", ArgsUsage: p.jobArg("JOB"),
@@ -38,6 +38,7 @@ func (p *program) checkpoints() *cli.Command {
 				Flags:  flags(),
 				Action: p.showCheckpoint,
 			},
+			p.checkpointsGC(),
 		},
 	}
 }

@@ -23,7 +23,8 @@ func tuneCollector(o *job.Options) (stop func()) {
 	if buffered == 0 {
 		buffered = 64 << 20
 	}
-	budget := doctor.Budget(&c, buffered)
+	// Output that waits is rarely more than a quarter of what may.
+	budget := doctor.Budget(&c, buffered/4)
 	debug.SetMemoryLimit(budget)
 	done := make(chan struct{})
 	go func() {

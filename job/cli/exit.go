@@ -118,7 +118,7 @@ func isMissingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) && !a
 // isStorage reports whether a file or directory could not be used. Files that are read before a job is prepared (its YAML,
 // a token) are usage errors already.
 func isStorage(err error) bool {
-	return as[*fs.PathError](err) || as[*os.LinkError](err) || isFileError(err)
+	return as[*checkpoint.StoreError](err) || as[*fs.PathError](err) || as[*os.LinkError](err) || isFileError(err)
 }
 
 // remedy is what lets a job go on behind a bad record. Operators have no such policy: there the record has to be kept from

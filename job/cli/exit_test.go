@@ -52,6 +52,7 @@ func TestEachErrorHasItsExitCode(t *testing.T) {
 		{"state damaged", fmt.Errorf("x: %w", pebblestate.ErrCorrupt), ExitRestore},
 		{"a file of a savepoint is not there", fmt.Errorf("savepoint x: reading /s/a.base: %w", syscall.ENOENT), ExitRestore},
 		{"an object of a checkpoint is not there", fmt.Errorf("reading s3://b/a.base: %w", fs.ErrNotExist), ExitRestore},
+		{"a bucket whose keys are refused", fmt.Errorf("storage s3://b: %w", &checkpoint.StoreError{Text: "x", Err: syscall.ECONNREFUSED}), ExitStorage},
 		{"the local directory is not there", &fs.PathError{Op: "open", Path: "/l/x", Err: syscall.ENOENT}, ExitStorage},
 		{"start offset out of range", &source.OptionError{Option: "start_offsets"}, ExitUsage},
 		{"an option that does not fit the broker", &runtime.OptionError{Err: errors.New("x")}, ExitUsage},

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
 )
 
@@ -140,7 +141,7 @@ func (r *running) exit() int {
 // stop asks the job to end and expects exit code 0.
 func (r *running) stop() {
 	r.t.Helper()
-	if err := (&web.Client{Address: r.address}).Stop(r.t.Context()); err != nil {
+	if _, err := (&web.Client{Address: r.address}).Stop(r.t.Context(), runtime.StopRequest{}); err != nil {
 		r.t.Fatal(err)
 	}
 	if code := r.exit(); code != ExitOK {

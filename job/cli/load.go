@@ -59,8 +59,11 @@ func isFile(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// load reads the job that a command names, or takes the program's own.
-func (p *program) load(c *cli.Context) (*loaded, error) {
+// load reads the job that a command's first argument names, or takes the program's own.
+func (p *program) load(c *cli.Context) (*loaded, error) { return p.loadFile(c, c.Args().First()) }
+
+// loadFile reads the job of a file, or takes the program's own.
+func (p *program) loadFile(c *cli.Context, path string) (*loaded, error) {
 	if p.graph != nil {
 		o := p.options
 		if err := set(&o, c.StringSlice("set")); err != nil {
@@ -71,7 +74,7 @@ func (p *program) load(c *cli.Context) (*loaded, error) {
 		}
 		return &loaded{p.graph, o}, nil
 	}
-	l, err := yamljob.Load(c.Args().First(), yamljob.LoadOptions{Set: c.StringSlice("set")})
+	l, err := yamljob.Load(path, yamljob.LoadOptions{Set: c.StringSlice("set")})
 	if as[*fs.PathError](err) {
 		return nil, &usageError{err}
 	}

@@ -81,8 +81,13 @@ func note(ptr *checkpoint.Pointer) string {
 	if ptr.First {
 		notes = append(notes, "first of its attempt")
 	}
-	if ptr.Final {
+	switch {
+	case ptr.Drained:
+		notes = append(notes, "drained")
+	case ptr.Final:
 		notes = append(notes, "end of the input")
+	case ptr.Last:
+		notes = append(notes, "stopped")
 	}
 	if ptr.Savepoint != "" {
 		notes = append(notes, "savepoint "+ptr.Savepoint)

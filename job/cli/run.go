@@ -20,12 +20,13 @@ func (p *program) run() *cli.Command {
 	wait := &optional{alone: "1m"}
 	flags := append(p.jobFlags(),
 		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, or from checkpoint:ID, one that is retained; once: a job that has begun from it already goes on"},
-		&cli.BoolFlag{Name: "again", Usage: "with --from or --fresh: begin anew even so", DisableDefaultText: true},
+		&cli.BoolFlag{Name: "again", Usage: "with --from, --fresh or --drop-state: do it even if it has been done", DisableDefaultText: true},
 		optionally("fresh", "ID", fresh, "begin empty, once for each ID: a job that has begun so already goes on"),
+		&cli.StringFlag{Name: "offsets-from", Usage: "with --fresh: begin with the offsets of a `SAVEPOINT`, or of checkpoint:ID, and empty state"},
 		optionally("wait-for-broker", "DURATION", wait, "wait that long (1m) for a broker to answer, instead of ending at once"),
 		&cli.BoolFlag{Name: "end-with-stdin", Hidden: true, Usage: "end at once when standard input is closed: for a parent process"},
 	)
-	flags = append(flags, addressFlags("listen on `HOST:PORT`; off for nowhere (default: "+web.DefaultAddress+")")...)
+	flags = append(append(flags, restoreFlags()...), addressFlags("listen on `HOST:PORT`; off for nowhere (default: "+web.DefaultAddress+")")...)
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run a job until it is stopped or its input ends",
@@ -40,16 +41,12 @@ func (p *program) run() *cli.Command {
 				}
 				return err
 			}
-			start := job.Start{From: c.String("from"), Fresh: fresh.set, FreshName: fresh.value, Again: c.Bool("again")}
-			switch {
-			case start.From != "" && fresh.set:
-				return usagef("run: --from and --fresh exclude each other")
-			case strings.HasPrefix(start.From, checkpoint.FromCheckpointPrefix):
-				if _, err := checkpoint.ParseCheckpoint(start.From); err != nil {
-					return usagef("run: --from: %w", err)
-				}
-			case start.Again && start.From == "" && !fresh.set:
-				return usagef("run: --again goes with --from or --fresh")
+			start := job.Start{
+				From: c.String("from"), Fresh: fresh.set, FreshName: fresh.value, OffsetsFrom: c.String("offsets-from"), Again: c.Bool("again"),
+				Drop: c.StringSlice("drop-state"), OnIncompatible: c.String("on-incompatible"),
+			}
+			if err := checkStart("run", start); err != nil {
+				return err
 			}
 			var patience time.Duration
 			if wait.set {
@@ -70,6 +67,45 @@ func (p *program) run() *cli.Command {
 			return p.runJob(c, l)
 		},
 	}
+}
+
+// restoreFlags say what of a checkpoint or savepoint is not restored.
+func restoreFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "drop-state", Usage: "leave out `OPERATOR` or OPERATOR/STATE, or the offsets of a source that is gone; once, may be repeated"},
+		&cli.StringFlag{Name: "on-incompatible", Value: "fail", Usage: "`POLICY` for state that does not fit: fail, drop:NAME[,NAME], or fresh to begin empty"},
+	}
+}
+
+// checkStart reports flags that contradict each other, in the words of the flags.
+func checkStart(command string, s job.Start) error {
+	for _, from := range []struct{ flag, value string }{{"from", s.From}, {"offsets-from", s.OffsetsFrom}} {
+		if strings.HasPrefix(from.value, checkpoint.FromCheckpointPrefix) {
+			if _, err := checkpoint.ParseCheckpoint(from.value); err != nil {
+				return usagef("%s: --%s: %w", command, from.flag, err)
+			}
+		}
+	}
+	if err := checkpoint.CheckDrops(s.Drop); err != nil {
+		return usagef("%s: --drop-state: %w", command, err)
+	}
+	if _, err := checkpoint.ParseIncompatible(s.OnIncompatible); err != nil {
+		return usagef("%s: --on-incompatible: %w", command, err)
+	}
+	switch {
+	case s.From != "" && s.Fresh:
+		return usagef("%s: --from and --fresh exclude each other", command)
+	case s.OffsetsFrom != "" && !s.Fresh:
+		return usagef("%s: --offsets-from goes with --fresh", command)
+	case s.OffsetsFrom != "" && s.FreshName != "":
+		return usagef("%s: --fresh takes no ID with --offsets-from: what the offsets are from is one", command)
+	case s.Again && s.From == "" && !s.Fresh && len(s.Drop) == 0:
+		return usagef("%s: --again goes with --from, --fresh or --drop-state", command)
+	}
+	if err := s.Validate(); err != nil {
+		return usagef("%s: %w", command, err)
+	}
+	return nil
 }
 
 // runJob runs a job with everything around it: log, HTTP address, signals.

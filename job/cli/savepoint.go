@@ -22,7 +22,7 @@ func (p *program) savepoint() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long it may take"}), p.jobFlags()...),
 		Action: p.createSavepoint,
 	}
-	return &cli.Command{Name: "savepoint", Usage: "take a savepoint of a running job", Subcommands: []*cli.Command{create}}
+	return &cli.Command{Name: "savepoint", Usage: "take savepoints of a running job; look into them, copy, change and delete them", Subcommands: []*cli.Command{create, p.showSavepoint(), p.diffSavepoints(), p.validateSavepoint(), p.savepointList(), p.savepointCopy(), p.savepointDelete(), p.savepointRewrite()}}
 }
 
 func (p *program) createSavepoint(c *cli.Context) error {

@@ -38,18 +38,24 @@ func New(t testing.TB) *Cluster {
 	}
 	c := &Cluster{t: t, fake: fake, dir: t.TempDir(), topics: map[string]map[int32]int64{}}
 	t.Cleanup(fake.Close)
-	c.client, err = kgo.NewClient(kgo.SeedBrokers(c.Brokers()...), kgo.RecordPartitioner(partitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.admin = kadm.NewClient(c.client)
-	t.Cleanup(c.client.Close)
+	c.connect()
 	t.Cleanup(func() {
 		for _, r := range c.runs {
 			r.Kill()
 		}
 	})
 	return c
+}
+
+// connect makes the client that the test's own records go through.
+func (c *Cluster) connect() {
+	c.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.Brokers()...), kgo.RecordPartitioner(partitioner()))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.client, c.admin = client, kadm.NewClient(client)
+	c.t.Cleanup(client.Close)
 }
 
 // partitioner sends a record that has a partition there, and others where Kafka's own clients send a record of that key.
@@ -77,6 +83,20 @@ func (c *Cluster) Topic(name string, partitions int) {
 		c.t.Fatalf("topic %s: %v", name, err)
 	}
 	c.topics[name] = map[int32]int64{}
+}
+
+// AddPartitions gives a topic more partitions, so that it has as many as that. A job that runs finds them at its next look for
+// new ones (discovery_interval), one that starts at once.
+func (c *Cluster) AddPartitions(name string, partitions int) {
+	c.t.Helper()
+	c.need(name)
+	ctx, cancel := c.bounded()
+	defer cancel()
+	made, err := c.admin.UpdatePartitions(ctx, partitions, name)
+	if err := errors.Join(err, made.Error()); err != nil {
+		c.t.Fatalf("topic %s: %v", name, err)
+	}
+	c.connect() // anew: the client knows how many there were
 }
 
 // need makes a topic unless it is there.

@@ -2,6 +2,7 @@ package yamljob
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/job"
@@ -19,7 +20,18 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 		b.r.Add(n.KeyPos("aggregate"), s.where, "aggregate: no key: put a key_by right before it (the one before is %s)", in.where)
 	}
 	fields := append([]row.Field(nil), in.key...)
+	keys := len(fields)
 	calls, fields, ok := b.calls(s, in, n.Get("aggregate"), fields)
+	var names []string
+	for _, f := range fields[keys:] {
+		names = append(names, f.Name)
+	}
+	for _, name := range o.Drop {
+		if slices.Contains(names, name) {
+			b.r.Add(n.KeyPos("drop"), s.where, "drop: %q is among the aggregates: what is dropped is not computed any more", name)
+			ok = false
+		}
+	}
 	late := operators.Tag[*row.Row]{}
 	var windows operators.Assigner
 	if w := n.Get("window"); w != nil && o.Window != nil {
@@ -37,10 +49,11 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 		s.schema = row.NewSchema(fields)
 		plan := aggregate.New(calls)
 		plan.Locate = located(s.name)
+		plan.Name(names, o.Drop)
 		build := func() operators.Spec[*row.Row, *row.Row] {
 			agg := aggregator(plan, in.key, len(calls), o.Window != nil)
 			if o.Window == nil {
-				return operators.Aggregate(agg)
+				return expiring(operators.Aggregate(agg), o.TTL, in.timed)
 			}
 			return operators.WindowAggregate(windows, agg, operators.WindowOptions[*row.Row]{AllowedLateness: o.Window.AllowedLateness, Late: late})
 		}
@@ -52,6 +65,18 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 	if late.Name != "" {
 		b.late(s, in, n.Get("window").Get("late"), late)
 	}
+}
+
+// expiring gives the state of a step a TTL, if it has one.
+func expiring(spec operators.Spec[*row.Row, *row.Row], after time.Duration, timed bool) operators.Spec[*row.Row, *row.Row] {
+	if after <= 0 {
+		return spec
+	}
+	ttl := operators.TTL{After: after, Time: operators.TTLProcessingTime}
+	if timed {
+		ttl.Time = operators.TTLEventTime
+	}
+	return operators.WithTTL(spec, ttl)
 }
 
 // late makes a side output known as a step of its own.

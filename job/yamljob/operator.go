@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/job/yamljob/internal/text"
@@ -66,6 +67,19 @@ func (b *builder) operator(i int, n *yamlfile.Node) {
 			pos = n.KeyPos(given[1])
 		}
 		b.r.Add(pos, where, "%s", message)
+	}
+	if ttl := n.Get("ttl"); ttl != nil && fits {
+		switch {
+		case !slices.Contains(given, "aggregate"):
+			b.r.Add(n.KeyPos("ttl"), where, "ttl: belongs to aggregate")
+		case o.Window != nil:
+			b.r.Add(n.KeyPos("ttl"), where, "ttl: the state of windows ends with them: see allowed_lateness")
+		case o.TTL < time.Millisecond || o.TTL%time.Millisecond != 0:
+			b.r.Add(ttl.Pos, where, "ttl: %s is not a positive duration in whole milliseconds", ttl.Text)
+		}
+	}
+	if o.Drop != nil && !slices.Contains(given, "aggregate") {
+		b.r.Add(n.KeyPos("drop"), where, "drop: belongs to aggregate")
 	}
 	if o.Window != nil && !slices.Contains(given, "aggregate") {
 		b.r.Add(n.KeyPos("window"), where, "window: belongs to aggregate")

@@ -54,8 +54,14 @@ type OperatorOptions struct {
 	EventTime *EventTimeOptions `yaml:"event_time"`
 	// Aggregate computes aggregates by field name, for each key.
 	Aggregate *yamlfile.Node `yaml:"aggregate"`
+	// Drop names aggregates that an earlier version of the job had and that are given up: their state goes. Without it, a
+	// start from such a version's state is refused, since the aggregate may only have been renamed.
+	Drop []string `yaml:"drop"`
 	// Window divides what aggregate sees by event time. Without it, each record brings a new result for its key.
 	Window *WindowOptions `yaml:"window"`
+	// TTL ends the state of an aggregate without a window: a key without a record for so long begins anew. The time is event
+	// time, if the step has an event_time above it, else processing time.
+	TTL time.Duration `yaml:"ttl"`
 	// Union merges steps whose records have the same fields.
 	Union []string `yaml:"union"`
 }

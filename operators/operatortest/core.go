@@ -3,6 +3,7 @@ package operatortest
 import (
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/stream"
@@ -180,7 +181,7 @@ func (h *core) Snapshot() *Snapshot {
 func (h *core) Evict() {
 	for _, ctx := range h.ctxs {
 		for _, table := range ctx.Tables() {
-			table.Evict(0)
+			table.Evict(0, math.MaxInt)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (h *Harness[In, Out]) Process(key string, value In, ts int64) {
 
 // Send handles one event as it is, but for its key group, and returns the operator's error.
 func (h *Harness[In, Out]) Send(ev *stream.Event[In]) error {
-	ev.Group = stream.KeyGroupOf(ev.Key, stream.DefaultKeyGroups)
+	ev.Group, ev.Hash = stream.Locate(ev.Key, stream.DefaultKeyGroups)
 	return h.ops[h.instance(ev.Group)].Process(ev, h.emit(h.core))
 }
 

@@ -65,7 +65,7 @@ func (e *examination) checkStorage(ctx context.Context) []doctor.Finding {
 		return doctor.Storage(&s, o.Timeout)
 	}
 	e.store, s.Where = store, store.String()
-	s.Step, s.Err = try(ctx, store)
+	s.Step, s.Replaces, s.Err = try(ctx, store)
 	s.Took = time.Since(began)
 	return doctor.Storage(&s, o.Timeout)
 }
@@ -86,19 +86,24 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// try writes, lists, reads and deletes a file, and returns the step that failed. The file is deleted whatever happens.
-func try(ctx context.Context, store checkpoint.Store) (step string, err error) {
+// try writes, lists, reads and deletes a file, and returns the step that failed, or that a second file of its name took its
+// place. The file is deleted whatever happens.
+func try(ctx context.Context, store checkpoint.Store) (step string, replaces bool, err error) {
 	name := "weir-doctor-" + uuid.NewString()
 	content := []byte("processor doctor wrote this file and should have removed it; it may be deleted\n")
 	if err := store.Put(ctx, name, bytes.NewReader(content)); err != nil {
-		return "writing", errors.Join(err, remove(ctx, store, name))
+		return "writing", false, errors.Join(err, remove(ctx, store, name))
+	}
+	again := store.Put(ctx, name, bytes.NewReader(content))
+	if again != nil && !errors.Is(again, fs.ErrExist) {
+		return "writing", false, errors.Join(again, remove(ctx, store, name))
 	}
 	listed, err := store.List(ctx, name)
 	if err == nil && !slices.Contains(listed, checkpoint.Stored{Name: name, Size: int64(len(content))}) {
 		err = fmt.Errorf("%s is not listed after it was written", name)
 	}
 	if err != nil {
-		return "listing", errors.Join(err, remove(ctx, store, name))
+		return "listing", false, errors.Join(err, remove(ctx, store, name))
 	}
 	var got bytes.Buffer
 	err = store.Get(ctx, name, &got)
@@ -106,15 +111,15 @@ func try(ctx context.Context, store checkpoint.Store) (step string, err error) {
 		err = fmt.Errorf("%s reads back as something else", name)
 	}
 	if err != nil {
-		return "reading", errors.Join(err, remove(ctx, store, name))
+		return "reading", false, errors.Join(err, remove(ctx, store, name))
 	}
 	if err := remove(ctx, store, name); err != nil {
-		return "deleting", err
+		return "deleting", false, err
 	}
 	if there, err := store.Exists(ctx, name); err != nil || there {
-		return "deleting", errors.Join(err, fmt.Errorf("%s is still there", name))
+		return "deleting", false, errors.Join(err, fmt.Errorf("%s is still there", name))
 	}
-	return "", nil
+	return "", again == nil, nil
 }
 
 // remove deletes the file, also if the check's time is over.

@@ -10,7 +10,7 @@ import (
 // aggregates: a count as uvarint, an int as varint, a float as 8 bytes big endian; texts (uvarint length, bytes); sets
 // (uvarint number, then as texts). What was never seen is left out, but for counts.
 
-// Type names the aggregates, so that state of other ones is refused at a restore.
+// Type names the aggregates: state without a schema fits only the same ones.
 func (p *Plan) Type() string { return p.describe }
 
 // Version is that of the encoded form.

@@ -81,7 +81,9 @@ func (s *step) isText() bool { return s.kind == row.KindString || s.kind == row.
 type Plan struct {
 	steps              []step
 	words, texts, sets int
+	definitions        []string
 	describe           string
+	schema             string
 	// Locate, if set, says in an error where it happened.
 	Locate func(error) error
 }
@@ -89,36 +91,40 @@ type Plan struct {
 // New makes a plan of at most MaxCalls aggregates.
 func New(calls []*expression.Call) *Plan {
 	p := &Plan{}
-	var texts []string
 	for _, c := range calls {
-		s := step{fn: functions[c.Name], word: p.words, textAt: p.texts, setAt: p.sets}
-		text := c.Name + "()"
+		s := step{fn: functions[c.Name]}
+		definition := c.Name + "()"
 		if c.Arg != nil {
 			s.kind, s.arg, s.text = c.Arg.Kind, c.Arg.Eval, c.Arg.Text
-			text = fmt.Sprintf("%s(%s: %v)", c.Name, c.Arg.Text, c.Arg.Kind)
+			definition = fmt.Sprintf("%s(%s: %v)", c.Name, c.Arg.Text, c.Arg.Kind)
 		}
 		if c.Name == "sum" {
 			if s.fn = sumInt; s.kind == row.KindFloat {
 				s.fn = sumFloat
 			}
 		}
-		switch {
-		case s.fn == distinct:
-			p.sets++
-		case s.fn == sumFloat:
-			p.words += 2
-		case s.fn == avg:
-			p.words += 3
-		case s.fn >= least && s.isText():
-			p.texts++
-		default:
-			p.words++
-		}
-		p.steps = append(p.steps, s)
-		texts = append(texts, text)
+		p.add(s, definition)
 	}
-	p.describe = "aggregates " + strings.Join(texts, ", ")
+	p.describe = "aggregates " + strings.Join(p.definitions, ", ")
 	return p
+}
+
+// add gives an aggregate its place in accumulators.
+func (p *Plan) add(s step, definition string) {
+	s.word, s.textAt, s.setAt = p.words, p.texts, p.sets
+	switch {
+	case s.fn == distinct:
+		p.sets++
+	case s.fn == sumFloat:
+		p.words += 2
+	case s.fn == avg:
+		p.words += 3
+	case s.fn >= least && s.isText():
+		p.texts++
+	default:
+		p.words++
+	}
+	p.steps, p.definitions = append(p.steps, s), append(p.definitions, definition)
 }
 
 // Add takes in a row. The error is an expression's, or an overflow.

@@ -1,0 +1,86 @@
+package runtime
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirstream/weir/operators"
+)
+
+// fullTable has more than its share, and gives up what it is asked to unless it is stuck.
+type fullTable struct {
+	operators.Table
+	bytes int64
+	stuck bool
+	looks []int
+}
+
+func (t *fullTable) Bytes() int64 { return t.bytes }
+
+func (t *fullTable) Evict(bytes int64, looks int) (stuck bool) {
+	t.looks = append(t.looks, looks)
+	if !t.stuck {
+		t.bytes = min(t.bytes, bytes)
+	}
+	return t.stuck
+}
+
+func subtaskWith(t *testing.T, tables ...operators.Table) *subtask {
+	a := &attempt{cfg: &Config{}, ctx: t.Context(), budget: 1000}
+	a.cfg.Checkpoint.Timeout = 40 * time.Second
+	return &subtask{a: a, chain: &chain{tables: tables}}
+}
+
+func TestTablesShareWhatHasToGo(t *testing.T) {
+	large, small := &fullTable{bytes: 900}, &fullTable{bytes: 300}
+	s := subtaskWith(t, large, small)
+	if err := s.makeRoom(10); err != nil {
+		t.Fatal(err)
+	}
+	if large.bytes != 750 || small.bytes != 250 {
+		t.Errorf("%d and %d bytes are left of a budget of 1000", large.bytes, small.bytes)
+	}
+	if len(large.looks) != 1 || large.looks[0] != 10*looksInHaste {
+		t.Errorf("looks for 10 events: %d", large.looks)
+	}
+	if err := s.makeRoom(10); err != nil || len(large.looks) != 1 {
+		t.Errorf("a state within its budget was asked to shrink (%v)", err)
+	}
+}
+
+func TestASubtaskThatIsStuckWaitsForTheBase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &fullTable{bytes: 1200, stuck: true}
+		s := subtaskWith(t, table)
+		took := func() time.Duration {
+			began := time.Now()
+			if err := s.makeRoom(1); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		if d := took(); d != 0 {
+			t.Errorf("it waited for %s, and no base is being written", d)
+		}
+		written := make(chan struct{})
+		s.a.writing.Store(&written)
+		time.AfterFunc(4*time.Second, func() { close(written) })
+		if d := took(); d != 4*time.Second {
+			t.Errorf("it waited for %s, and the base was there after 4 s", d)
+		}
+		never := make(chan struct{})
+		s.a.writing.Store(&never)
+		if d := took(); d != 6*time.Second {
+			t.Errorf("it waited for another %s: a quarter of the checkpoint's 40 s are 10 s in all", d)
+		}
+		if d := took(); d != 0 {
+			t.Errorf("it waited for %s more: the barrier behind it must get through", d)
+		}
+		s.chain.waited = 0 // a barrier
+		table.bytes = 1100
+		if d := took(); d != 0 {
+			t.Errorf("it waited for %s, and has no more than a tenth too much", d)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package savepoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+)
+
+// OffsetEdit is one --set-offset: TOPIC/PARTITION=N, TOPIC=earliest, latest or timestamp:TIME; SOURCE: in front means the
+// splits of one source only.
+type OffsetEdit struct {
+	text          string
+	Source, Topic string
+	// Partition is -1 for all.
+	Partition int32
+	// At is offset, earliest, latest or timestamp.
+	At     string
+	Offset int64
+	Time   time.Time
+}
+
+// ParseOffset reads an OffsetEdit.
+func ParseOffset(text string) (OffsetEdit, error) {
+	e := OffsetEdit{text: text, Partition: -1}
+	bad := func(what string) (OffsetEdit, error) {
+		return e, editf("set-offset %s: %s: want TOPIC/PARTITION=OFFSET, or TOPIC= or TOPIC/PARTITION= and an offset, earliest, latest or timestamp:TIME", text, what)
+	}
+	split, at, ok := strings.Cut(text, "=")
+	if !ok {
+		return bad("there is no =")
+	}
+	if source, rest, found := strings.Cut(split, ":"); found {
+		e.Source, split = source, rest
+	}
+	topic, partition, one := strings.Cut(split, "/")
+	e.Topic = topic
+	if topic == "" {
+		return bad("there is no topic")
+	}
+	if one {
+		n, err := strconv.ParseInt(partition, 10, 32)
+		if err != nil || n < 0 {
+			return bad(fmt.Sprintf("%q is no partition", partition))
+		}
+		e.Partition = int32(n)
+	}
+	switch stamp, timed := strings.CutPrefix(at, "timestamp:"); {
+	case timed:
+		t, err := time.Parse(time.RFC3339, stamp)
+		if err != nil {
+			return bad(fmt.Sprintf("%q is no time like 2026-11-30T10:00:00Z", stamp))
+		}
+		e.At, e.Time = "timestamp", t
+	case at == "earliest", at == "latest":
+		e.At = at
+	default:
+		n, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return bad(fmt.Sprintf("%q is no offset", at))
+		}
+		e.At, e.Offset = "offset", n
+	}
+	return e, nil
+}
+
+// Logs answers what the logs of topics have.
+type Logs interface {
+	// Topic returns the ID of a topic, and for each partition its first offset, the one after the last that a read_committed
+	// reader sees, and the first one whose record is not before a time.
+	Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]LogOffsets, error)
+}
+
+// LogOffsets are offsets of one partition.
+type LogOffsets struct{ Start, End, High, At int64 }
+
+// ClusterLogs asks a cluster.
+type ClusterLogs struct{ Client *kgo.Client }
+
+// Topic implements [Logs].
+func (c ClusterLogs) Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]LogOffsets, error) {
+	topic, err := kafka.NewCluster(c.Client).Topic(ctx, name)
+	if err != nil {
+		return checkpoint.TopicID{}, nil, err
+	}
+	admin := kadm.NewClient(c.Client)
+	var listed [4]kadm.ListedOffsets
+	for i, ask := range []func() (kadm.ListedOffsets, error){
+		func() (kadm.ListedOffsets, error) { return admin.ListStartOffsets(ctx, name) },
+		func() (kadm.ListedOffsets, error) { return admin.ListCommittedOffsets(ctx, name) },
+		func() (kadm.ListedOffsets, error) { return admin.ListEndOffsets(ctx, name) },
+		func() (kadm.ListedOffsets, error) { return admin.ListOffsetsAfterMilli(ctx, at.UnixMilli(), name) },
+	} {
+		if i == 3 && at.IsZero() {
+			break
+		}
+		if listed[i], err = ask(); err == nil {
+			err = listed[i].Error()
+		}
+		if err != nil {
+			return topic.ID, nil, &kafka.TopicError{Topic: name, Err: err}
+		}
+	}
+	out := map[int32]LogOffsets{}
+	for _, p := range topic.Partitions {
+		var o LogOffsets
+		for i, to := range []*int64{&o.Start, &o.End, &o.High, &o.At} {
+			found, _ := listed[i].Lookup(name, p.Index)
+			*to = found.Offset
+		}
+		out[p.Index] = o
+	}
+	return topic.ID, out, nil
+}
+
+// resolve turns what was asked for into offsets, and adds what the logs have.
+func resolve(ctx context.Context, p *checkpoint.Pointer, o RewriteOptions, edits *checkpoint.Edits) error {
+	edits.SetOffset = map[checkpoint.SplitKey]int64{}
+	edits.Log = map[checkpoint.SplitKey]checkpoint.LogRange{}
+	edits.TopicIDs = map[string]checkpoint.TopicID{}
+	var errs []error
+	for _, e := range o.Offsets {
+		if e.At != "offset" && o.Clusters == nil {
+			errs = append(errs, fmt.Errorf("set-offset %s: which offset that is, brokers have to say: give --brokers, or --job with the job's file", e.text))
+			continue
+		}
+		found := false
+		for _, src := range p.Sources {
+			if e.Source != "" && e.Source != src.Name {
+				continue
+			}
+			moved, err := e.apply(ctx, src, o.Clusters, edits)
+			if err != nil {
+				return err
+			}
+			found = found || moved
+		}
+		if !found {
+			// A split that is not there: checkpoint.Rewrite says which are.
+			edits.SetOffset[checkpoint.SplitKey{Source: e.Source, Topic: e.Topic, Partition: max(e.Partition, 0)}] = max(e.Offset, 0)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &EditError{err}
+	}
+	return nil
+}
+
+// apply resolves an edit for the splits of one source. moved is false if the source has none that it means.
+func (e *OffsetEdit) apply(ctx context.Context, src checkpoint.Source, clusters func(context.Context, string) (Logs, error), edits *checkpoint.Edits) (moved bool, err error) {
+	var id checkpoint.TopicID
+	var logs map[int32]LogOffsets
+	for _, s := range src.Splits {
+		if s.Topic != e.Topic || e.Partition >= 0 && e.Partition != s.Partition {
+			continue
+		}
+		moved = true
+		if clusters != nil && logs == nil {
+			asked, err := clusters(ctx, src.Name)
+			if err != nil {
+				return true, err
+			}
+			if id, logs, err = asked.Topic(ctx, e.Topic, e.Time); err != nil {
+				return true, err
+			}
+			if s.TopicID != (checkpoint.TopicID{}) && id != (checkpoint.TopicID{}) && id != s.TopicID {
+				edits.TopicIDs[e.Topic] = id
+			}
+		}
+		key := checkpoint.SplitKey{Source: src.Name, Topic: s.Topic, Partition: s.Partition}
+		at := e.Offset
+		if logs != nil {
+			log, ok := logs[s.Partition]
+			if !ok {
+				return true, editf("set-offset %s: topic %s has only %d partitions", e.text, e.Topic, len(logs))
+			}
+			edits.Log[key] = checkpoint.LogRange{Start: log.Start, End: log.High}
+			switch e.At {
+			case "earliest":
+				at = log.Start
+			case "latest":
+				at = log.End
+			case "timestamp":
+				at = log.At
+			}
+		}
+		edits.SetOffset[key] = at
+	}
+	return moved, nil
+}

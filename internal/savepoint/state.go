@@ -1,0 +1,84 @@
+package savepoint
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/pebblestate"
+)
+
+// fetchTimeout bounds the download of one file, whatever its size.
+const fetchTimeout = 10 * time.Minute
+
+// State opens the state to look at. Its files are copied, each verified by its hash, to a directory of its own below
+// scratch, the system's for temporary files if that is "". The view's Close removes it.
+func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.View, error) {
+	p := s.Pointer()
+	fail := func(err error) (*pebblestate.View, error) {
+		return nil, fmt.Errorf("savepoint %s: %w", s.Location, err)
+	}
+	restore := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
+	for _, o := range p.Operators {
+		for _, st := range o.States {
+			restore.States = append(restore.States, pebblestate.State{
+				ID: st.ID, Operator: o.Name,
+				StateDesc: pebblestate.StateDesc{Name: st.Name, Kind: st.Kind, Type: st.Type, Version: st.Version, Schema: st.Schema},
+			})
+		}
+	}
+	for _, d := range p.Deltas {
+		if d.File == nil {
+			return fail(fmt.Errorf("the delta of checkpoint %d is not in a file: %w", d.Checkpoint, checkpoint.ErrCorrupt))
+		}
+		repr, err := s.read(ctx, *d.File)
+		if err != nil {
+			return fail(err)
+		}
+		restore.Deltas = append(restore.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
+	}
+	dir, err := os.MkdirTemp(scratch, "weir-savepoint-")
+	if err != nil {
+		return fail(err)
+	}
+	if p.Base != nil {
+		byHash := map[[32]byte]checkpoint.File{}
+		for _, f := range p.Base.Files {
+			byHash[f.Hash] = f
+			restore.Base = append(restore.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
+		}
+		restore.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
+			return s.fetch(ctx, dir, byHash[f.Hash])
+		}
+	}
+	v, err := pebblestate.OpenView(ctx, pebblestate.Options{Dir: dir}, restore)
+	if err != nil {
+		return fail(err)
+	}
+	return v, nil
+}
+
+func (s *Savepoint) read(ctx context.Context, f checkpoint.File) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	return s.Files.ReadVerified(ctx, f)
+}
+
+// fetch downloads a file by way of the local disk: a base may be larger than the memory.
+func (s *Savepoint) fetch(ctx context.Context, dir string, f checkpoint.File) (io.ReadCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	local, err := os.CreateTemp(dir, "fetch-")
+	if err != nil {
+		return nil, err
+	}
+	_ = local.Close()                              // it is written by its name
+	defer func() { _ = os.Remove(local.Name()) }() // what is open stays readable
+	if err := s.Files.Download(ctx, f, local.Name()); err != nil {
+		return nil, err
+	}
+	return os.Open(local.Name())
+}

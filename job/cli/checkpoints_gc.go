@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/checkpoint"
+)
+
+func (p *program) checkpointsGC() *cli.Command {
+	return &cli.Command{
+		Name:      "gc",
+		Usage:     "delete files in the job's storage that no checkpoint needs and no process can need",
+		ArgsUsage: p.jobArg("JOB.yaml"),
+		Description: "The job may run: only files of attempts that are over are deleted, and only those that no checkpoint in the topic lists.\n" +
+			"A job that starts cleans up by itself; this is for a job that is not to start, and for what a storage has kept.",
+		Flags: slices.Concat(p.jobFlags(), nameFlags(), outputFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be deleted", DisableDefaultText: true},
+			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "leave files of attempts that ended less than that ago"},
+		}),
+		Action: p.collectGarbage,
+	}
+}
+
+// collected is what gc prints as JSON.
+type collected struct {
+	Job     string `json:"job"`
+	Storage string `json:"storage"`
+	// Newest is the last checkpoint.
+	Newest int64 `json:"newest"`
+	DryRun bool  `json:"dry_run"`
+	// Deleted are files, or those that would be with a dry run.
+	Deleted      []string `json:"deleted"`
+	DeletedBytes int64    `json:"deleted_bytes"`
+	// Listed are needed; Running belong to attempts that may run; Young ended within the grace period; Foreign are not the engine's.
+	Listed  int `json:"listed"`
+	Running int `json:"running"`
+	Young   int `json:"young"`
+	Foreign int `json:"foreign"`
+}
+
+func (p *program) collectGarbage(c *cli.Context) error {
+	if err := p.wantJob(c, 0); err != nil {
+		return err
+	}
+	if p.graph == nil && !isFile(c.Args().First()) {
+		return usagef("%s: name the job's file, not its name: it says where the storage is", called(c))
+	}
+	if c.Duration("grace") < 0 {
+		return usagef("%s: --grace is negative", called(c))
+	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Context, filesTimeout)
+	defer cancel()
+	j, err := p.connect(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer j.client.Close()
+	if err := j.there(ctx); err != nil {
+		return err
+	}
+	if err := j.alone(ctx); err != nil {
+		return err
+	}
+	store, err := checkpoint.OpenStore(ctx, j.storage)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	listed, err := store.List(ctx, j.job+"/0/")
+	if err != nil {
+		return err
+	}
+	pointers, err := j.committed(ctx, store)
+	if err != nil {
+		return err
+	}
+	found := checkpoint.Collect(listed, pointers, time.Now().UnixMilli(), c.Duration("grace").Milliseconds())
+	out := &collected{
+		Job: j.job, Storage: store.String(), Newest: pointers[len(pointers)-1].Pointer.Checkpoint, DryRun: c.Bool("dry-run"), Deleted: []string{},
+		Listed: len(found.Listed), Running: len(found.Running), Young: len(found.Young), Foreign: len(found.Foreign),
+	}
+	note := func(f checkpoint.Stored) {
+		out.Deleted = append(out.Deleted, f.Name)
+		out.DeletedBytes += f.Size
+	}
+	if out.DryRun {
+		for _, f := range found.Delete {
+			note(f)
+		}
+	} else if err := checkpoint.DeleteAll(ctx, store, found.Delete, note); err != nil {
+		return fmt.Errorf("%w (%s deleted before)", err, english.Plural(len(out.Deleted), "file was", "files were"))
+	}
+	if asJSON {
+		return p.printJSON(out)
+	}
+	p.printCollected(out)
+	return nil
+}
+
+// alone refuses to collect where another job of the same name, with another prefix, may keep its files in the same storage:
+// their names do not tell whose they are.
+func (j *connected) alone(ctx context.Context) error {
+	topics, err := kadm.NewClient(j.client).ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	own := j.options.Topic(j.job)
+	for _, name := range topics.Names() {
+		if name == own || !strings.HasSuffix(name, "."+j.job+".checkpoints") {
+			continue
+		}
+		other, err := j.head(ctx, name)
+		if err != nil {
+			return err
+		}
+		if other != nil && other.Job == j.job {
+			return fmt.Errorf("nothing was deleted: topic %s is that of another job called %s, with another prefix: whose files are in the storage cannot be told", name, j.job)
+		}
+	}
+	return nil
+}
+
+// committed reads every pointer that the checkpoint topic has, oldest first. One whose rest is not there any more cannot be
+// restored, and lists nothing; one that cannot be read for another reason may need any file.
+func (j *connected) committed(ctx context.Context, store checkpoint.Store) ([]checkpoint.Committed, error) {
+	l := logged{connected: j, topic: j.options.Topic(j.job)}
+	if err := l.read(ctx, 1<<20); err != nil {
+		return nil, err
+	}
+	files := checkpoint.NewFiles(store, nil)
+	var out []checkpoint.Committed
+	for i, at := range slices.Backward(l.pointers) {
+		ptr, err := checkpoint.LoadPointer(ctx, files, at.Value)
+		if errors.Is(err, fs.ErrNotExist) && i > 0 {
+			ptr, err = l.decoded(i)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("nothing was deleted: topic %s offset %d: %w", l.topic, at.Offset, err)
+		}
+		out = append(out, checkpoint.Committed{Offset: at.Offset, Pointer: ptr})
+	}
+	return out, nil
+}
+
+func (p *program) printCollected(c *collected) {
+	for _, name := range c.Deleted {
+		fmt.Fprintln(p.stdout, name)
+	}
+	verb := "deleted"
+	if c.DryRun {
+		verb = "would be deleted"
+	}
+	fmt.Fprintf(p.stdout, "job %s, newest checkpoint %d, %s: %s, %s, %s\n", c.Job, c.Newest, c.Storage,
+		english.Plural(len(c.Deleted), "file", ""), humanize.IBytes(uint64(c.DeletedBytes)), verb)
+	fmt.Fprintf(p.stdout, "left: %d that checkpoints need, %d of attempts that may run, %d of attempts that ended within the grace period, %d of others\n",
+		c.Listed, c.Running, c.Young, c.Foreign)
+}

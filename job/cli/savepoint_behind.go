@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
+	"github.com/weirstream/weir/internal/offsets"
+	"github.com/weirstream/weir/job"
+	"github.com/weirstream/weir/job/yamljob"
+)
+
+// splitBehind is what lies behind the offset of a split, as of now.
+type splitBehind struct {
+	Source    string `json:"source"`
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+	// End is the end of the log, Records the offsets up to it, or to where the split ends: at most so many records. Nil if
+	// they mean nothing.
+	End     *int64 `json:"end,omitempty"`
+	Records *int64 `json:"records,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// behind asks the brokers that --brokers or --job name, for each split in the order of the pointer; nil if neither is given.
+func (p *program) behind(ctx context.Context, c *cli.Context, ptr *checkpoint.Pointer) ([]splitBehind, error) {
+	own, of, err := p.clusters(c)
+	if err != nil || of == nil {
+		return nil, err
+	}
+	// Sources of one cluster are asked together; each source that has its own, alone.
+	groups := map[string][]checkpoint.Source{}
+	for _, src := range ptr.Sources {
+		name := ""
+		if _, ok := own[src.Name]; ok {
+			name = src.Name
+		}
+		groups[name] = append(groups[name], src)
+	}
+	topics := map[string]map[string]*offsets.Topic{} // by source
+	for name, sources := range groups {
+		config := *of
+		if name != "" {
+			config = own[name]
+		}
+		found, err := topicsOf(ctx, config, sources)
+		if err != nil {
+			return nil, err
+		}
+		for _, src := range sources {
+			topics[src.Name] = found
+		}
+	}
+	out := []splitBehind{}
+	for _, src := range ptr.Sources {
+		for _, s := range src.Splits {
+			b := splitBehind{Source: src.Name, Topic: s.Topic, Partition: s.Partition, Offset: s.Offset}
+			b.judge(s, topics[src.Name][s.Topic])
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+// judge compares a split with its topic as it is now, nil if it is not there.
+func (b *splitBehind) judge(s checkpoint.Split, t *offsets.Topic) {
+	if t == nil {
+		b.Note = "the topic is not there"
+		return
+	}
+	none := checkpoint.TopicID{}
+	if s.TopicID != none && t.ID != none && s.TopicID != t.ID {
+		b.Note = "the topic was deleted and made again"
+		return
+	}
+	log, ok := t.Logs[s.Partition]
+	if !ok {
+		b.Note = "the partition is not there"
+		return
+	}
+	end := log.End
+	if s.Stop >= 0 {
+		end = min(end, s.Stop)
+	}
+	b.End, b.Records = new(log.End), new(max(0, end-max(s.Offset, log.Start)))
+	switch {
+	case s.Offset < log.Start:
+		b.Note = fmt.Sprintf("%d are gone: the log starts at %d", log.Start-s.Offset, log.Start)
+	case s.Offset > log.End:
+		b.Note = "the offset is behind the end of the log"
+	}
+}
+
+// clusters are those that the flags name: of is the one of sources that have none of their own; nil if no flag is given.
+func (p *program) clusters(c *cli.Context) (own map[string]kafka.Config, of *kafka.Config, err error) {
+	if file := c.String("job"); file != "" {
+		l, err := yamljob.Load(file, yamljob.LoadOptions{})
+		if as[*fs.PathError](err) {
+			return nil, nil, &usageError{err}
+		}
+		if err != nil {
+			return nil, nil, &invalid{err}
+		}
+		l.Options.EnsureDefaults()
+		own, of = sourceClusters(l.Graph, l.Options), &l.Options.Kafka
+	}
+	if c.String("brokers") != "" {
+		config, err := cluster(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of != nil {
+			config.TLS, config.SASL = of.TLS, of.SASL // who the job is, it says itself
+		}
+		of = &config
+	}
+	return own, of, nil
+}
+
+// sourceClusters are those of sources that do not read from the job's.
+func sourceClusters(g *job.Graph, o job.Options) map[string]kafka.Config {
+	own := map[string]kafka.Config{}
+	prepared, err := g.Prepare(o)
+	if err != nil {
+		return own // a job with mistakes has brokers all the same
+	}
+	for _, n := range prepared.Config().Graph.Nodes {
+		if n.Source != nil && n.Source.Kafka != nil {
+			own[n.Name] = *n.Source.Kafka
+		}
+	}
+	return own
+}
+
+// topicsOf describes the topics that sources read.
+func topicsOf(ctx context.Context, config kafka.Config, sources []checkpoint.Source) (map[string]*offsets.Topic, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the brokers did not answer within 30s"))
+	defer cancel()
+	cl, err := kafka.Dial(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	names := map[string]bool{}
+	for _, src := range sources {
+		for _, s := range src.Splits {
+			names[s.Topic] = true
+		}
+	}
+	return offsets.NewCluster(cl).Topics(ctx, slices.Sorted(maps.Keys(names))...)
+}

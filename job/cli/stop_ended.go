@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/runtime"
+	"github.com/weirstream/weir/internal/savepoint"
+)
+
+// ended says how a job ended that answers no more, by its last checkpoint. Without the brokers' address only the answer that
+// did not come is known.
+func (p *program) ended(c *cli.Context, ask runtime.StopRequest, wantsSavepoint, asJSON bool, unanswered error) error {
+	if _, _, _, err := p.whose(c); err != nil {
+		return unanswered
+	}
+	ctx, cancel := context.WithTimeout(c.Context, patient)
+	defer cancel()
+	l, err := p.pointers(ctx, c, 1)
+	if err != nil {
+		return fmt.Errorf("%w; and of its last checkpoint: %w", unanswered, err)
+	}
+	defer l.client.Close()
+	last, err := l.decoded(0)
+	if err != nil {
+		return err
+	}
+	if !last.Last {
+		// Killed, or it runs where --address does not look.
+		return fmt.Errorf("job %s is not running, or not there: its last checkpoint is %d, and no stop came after it: %w", l.job, last.Checkpoint, unanswered)
+	}
+	s := stopped{l.job, runtime.StopStatus{Phase: runtime.StopDone, Drain: last.Drained, Checkpoint: last.Checkpoint}}
+	if ask.Savepoint == "" {
+		ask.Savepoint = last.Savepoint // any will do
+	}
+	switch {
+	case ask.Drain && !last.Drained:
+		s.Error = "it was not drained"
+	case !wantsSavepoint:
+	case last.Savepoint == "" || last.Savepoint != ask.Savepoint:
+		s.Error = "it was stopped without a savepoint"
+		if ask.Savepoint != "" {
+			s.Error = "it was stopped without a savepoint in " + ask.Savepoint
+		}
+	default:
+		if err := isSavepointOf(ctx, ask.Savepoint, last); err != nil {
+			s.Error = fmt.Sprintf("its savepoint is not whole, and the next start goes on with it: %v", err)
+		} else {
+			s.Savepoint = ask.Savepoint
+		}
+	}
+	return p.sayStopped(s, asJSON)
+}
+
+// isSavepointOf checks that a directory holds the savepoint of a checkpoint.
+func isSavepointOf(ctx context.Context, dir string, p *checkpoint.Pointer) error {
+	s, err := savepoint.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if want := checkpoint.SavepointID(p); s.Manifest.ID != want {
+		return fmt.Errorf("%s holds savepoint %s, not %s", dir, s.Manifest.ID, want)
+	}
+	return nil
+}
