@@ -1,3 +1,5 @@
+//go:build gcs || azure
+
 package checkpoint
 
 import (
@@ -10,13 +12,10 @@ import (
 	"strings"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/memblob" // mem://
 	"gocloud.dev/gcerrors"
 )
 
-func init() { openers["mem"] = openBucket }
-
-// bucket is a Store in a bucket of gocloud.dev/blob: memory, Google Cloud Storage, Azure. (S3 has its own.)
+// bucket is a Store in a bucket of gocloud.dev/blob: Google Cloud Storage, Azure. (S3 has its own.)
 type bucket struct {
 	b  *blob.Bucket
 	at string
