@@ -28,8 +28,10 @@ type Coordinator struct {
 	lastEnd     time.Time // when the last checkpoint completed
 	dirty       bool      // something happened since the last barrier
 	savepoints  []string  // asked for and not yet triggered
+	record      bool      // there is something to commit, although nothing happened
 	stopping    bool      // the next trigger without another savepoint waiting is the last one
 	ended       bool      // the input has ended
+	draining    bool      // it is about to: nothing is triggered before
 	lastSent    bool      // the last checkpoint is triggered
 	dead        bool      // aborted or done
 	done        bool      // the last checkpoint is committed
@@ -112,9 +114,21 @@ func (c *Coordinator) Resume(now time.Time) bool {
 	return true
 }
 
+// Draining says that every source is being told to end. Nothing is triggered until all have ended: a checkpoint in between could
+// have windows that fired before their time, and would not be known as drained. Savepoints that were asked for and are not
+// triggered yet are forgotten; the caller answers whoever waits for them.
+func (c *Coordinator) Draining() { c.draining, c.savepoints = true, nil }
+
 // EndOfInput notes that every source has ended and every window has fired: one more checkpoint is the final one.
 func (c *Coordinator) EndOfInput(now time.Time) []Decision {
 	c.stopping, c.ended = true, true
+	return c.Tick(now)
+}
+
+// Record asks for a checkpoint as soon as there is room, whatever the interval and the pause, and also if the job is idle: for
+// what the last pointer says and does not hold any more. One that is triggered already does not do.
+func (c *Coordinator) Record(now time.Time) []Decision {
+	c.record = true
 	return c.Tick(now)
 }
 
@@ -149,7 +163,7 @@ func (c *Coordinator) Tick(now time.Time) []Decision {
 	if !ok || now.Before(due) {
 		return nil
 	}
-	asked := len(c.savepoints) > 0 || c.stopping
+	asked := len(c.savepoints) > 0 || c.stopping || c.record
 	if !c.dirty && !asked {
 		c.lastTrigger = now
 		return []Decision{{Kind: DecideSkip}}
@@ -173,10 +187,10 @@ func (c *Coordinator) NextWake() (at time.Time, ok bool) {
 
 // due returns when the next checkpoint may be triggered; ok is false while there is no room for one.
 func (c *Coordinator) due() (at time.Time, ok bool) {
-	if c.committed < c.first || c.lastSent || len(c.flight) >= c.options.Concurrency() {
+	if c.committed < c.first || c.lastSent || c.draining && !c.ended || len(c.flight) >= c.options.Concurrency() {
 		return time.Time{}, false
 	}
-	if c.stopping || len(c.savepoints) > 0 {
+	if c.stopping || c.record || len(c.savepoints) > 0 {
 		return time.Time{}, true
 	}
 	at = c.lastTrigger.Add(c.options.Interval)
@@ -203,7 +217,7 @@ func (c *Coordinator) trigger(now time.Time) Decision {
 		}
 	}
 	c.flight = append(c.flight, f)
-	c.lastTrigger, c.dirty = now, false
+	c.lastTrigger, c.dirty, c.record = now, false, false
 	return c.decision(DecideTrigger, f)
 }
 

@@ -106,6 +106,8 @@ func input(t *testing.T, c *Coordinator, line string) []Decision {
 		return c.Savepoint(f[2], now)
 	case "stop":
 		return c.Stop(now)
+	case "record":
+		return c.Record(now)
 	case "end":
 		return c.EndOfInput(now)
 	case "last-savepoint":

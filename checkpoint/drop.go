@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -32,10 +33,10 @@ func drop(job Description, p *Pointer, names, recorded []string, again string) d
 			if o.Name != op {
 				continue
 			}
-			o.States = slices.Clone(o.States)
-			o.States = slices.DeleteFunc(o.States, func(s State) bool {
+			all := o.States
+			o.States = slices.DeleteFunc(slices.Clone(all), func(s State) bool {
 				switch {
-				case one && s.Name != state:
+				case one && !meansState(all, state, s.Name):
 					return false
 				case before && declares(job, op, s.Name):
 					kept = true
@@ -47,13 +48,24 @@ func drop(job Description, p *Pointer, names, recorded []string, again string) d
 				return true
 			})
 		}
+		if i := slices.IndexFunc(out.Sources, func(s Source) bool { return one && s.Name == op }); i >= 0 {
+			topic := state
+			switch dropped := dropTopic(&out, i, topic); {
+			case reads(job, op, topic) && dropped > 0:
+				d.unknown = append(d.unknown, fmt.Sprintf("--drop-state %s: source %q reads topic %s still: its offsets are not state to drop (savepoint rewrite moves them, --fresh begins anew)", name, op, topic))
+				continue
+			case dropped > 0:
+				found = true
+				d.dropped = append(d.dropped, fmt.Sprintf("source %q: the offsets of the %d partitions of topic %s are dropped", op, dropped, topic))
+			}
+		}
 		if i := slices.IndexFunc(out.Sources, func(s Source) bool { return s.Name == name }); i >= 0 {
 			if slices.Contains(job.Sources, name) {
 				d.unknown = append(d.unknown, fmt.Sprintf("--drop-state %s: the job reads source %q: its offsets are not state to drop (savepoint rewrite moves them, --fresh begins anew)", name, name))
 				continue
 			}
 			found = true
-			d.dropped = append(d.dropped, fmt.Sprintf("source %q: the offsets of its %d partitions are dropped", name, len(out.Sources[i].Splits)))
+			d.dropped = append(d.dropped, fmt.Sprintf("source %q: the offsets of its %d partitions are dropped%s", name, len(out.Sources[i].Splits), readAnew(job, out.Sources[i], hasState(&out))))
 			out.Sources = slices.Delete(out.Sources, i, i+1)
 			out.Topics = slices.DeleteFunc(slices.Clone(out.Topics), func(t Topic) bool { return t.Step == name })
 		}
@@ -76,6 +88,43 @@ func drop(job Description, p *Pointer, names, recorded []string, again string) d
 	}
 	d.pointer = &out
 	return d
+}
+
+// dropTopic takes a topic out of a source and returns how many partitions of it there were. The slices are not shared.
+func dropTopic(p *Pointer, source int, topic string) (n int) {
+	src := &p.Sources[source]
+	before := len(src.Splits)
+	src.Splits = slices.DeleteFunc(slices.Clone(src.Splits), func(s Split) bool { return s.Topic == topic })
+	n = before - len(src.Splits)
+	topics := len(p.Topics)
+	p.Topics = slices.DeleteFunc(slices.Clone(p.Topics), func(t Topic) bool {
+		return t.Role == "source" && t.Step == src.Name && t.Name == topic
+	})
+	return max(n, topics-len(p.Topics))
+}
+
+// reads reports whether a source of the job reads a topic.
+func reads(job Description, source, topic string) bool {
+	return slices.ContainsFunc(job.Topics, func(t Topic) bool { return t.Role == "source" && t.Step == source && t.Name == topic })
+}
+
+// readAnew says which sources of the job begin anew on topics whose offsets are dropped with another source, "" if none does.
+// Records that were read before then come into what state is kept a second time.
+func readAnew(job Description, gone Source, state bool) string {
+	var readers []string
+	for _, t := range job.Topics {
+		if t.Role == "source" && t.Step != gone.Name && slices.ContainsFunc(gone.Splits, func(s Split) bool { return s.Topic == t.Name }) {
+			readers = append(readers, fmt.Sprintf("source %q reads topic %s from where its start says", t.Step, t.Name))
+		}
+	}
+	if len(readers) == 0 {
+		return ""
+	}
+	out := ": " + strings.Join(readers, ", ") + ", so that records are read again and their results written a second time"
+	if state {
+		out += ", also into state that is kept and has them already"
+	}
+	return out
 }
 
 func hasState(p *Pointer) bool {
@@ -117,6 +166,13 @@ func whatThereIs(p *Pointer) string {
 	}
 	for _, s := range p.Sources {
 		out = append(out, "source "+s.Name)
+		topics := map[string]bool{}
+		for _, split := range s.Splits {
+			topics[split.Topic] = true
+		}
+		if len(topics) > 1 {
+			out[len(out)-1] += fmt.Sprintf(" (%s)", strings.Join(slices.Sorted(maps.Keys(topics)), ", "))
+		}
 	}
 	if len(out) == 0 {
 		return "no state"

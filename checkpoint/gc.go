@@ -18,7 +18,8 @@ type Collection struct {
 
 // Collect says which files of a shard are garbage, to a collector that is not a part of the job: it has fenced nobody, and the
 // job may run, recover or be taken over meanwhile. listed are all files below "<job>/<shard>/"; pointers all that the checkpoint
-// partition has, oldest first, at least one. now and grace are milliseconds.
+// partition has, oldest first, at least one; left is the checkpoint that the last one's lineage left behind ([Pointer.Left]), nil
+// if there is none, it is gone, or is given up. now and grace are milliseconds.
 //
 // [Orphans] may count on its own fencing. Here the names have to tell: a file's name holds the checkpoint that its attempt
 // uploaded it for. Let L be the last pointer that was read, A its attempt.
@@ -30,7 +31,7 @@ type Collection struct {
 //     have read c. X fences only once, so it can not commit c any more, and IDs are dense (rule 2): it can commit nothing. An
 //     attempt that was told of an old pointer looks again before its first commit, and ends ([decision 12]).
 //  2. A file of such an X that no pointer read here lists is listed by none that follows. A pointer lists files of its own
-//     attempt, and those that the pointer before it lists; X writes no more pointers, and L is the last of the ones before. A
+//     attempt, and those that the pointer before it lists, as its own or as those of the checkpoint that it left behind; X writes no more pointers, and L is the last of the ones before. A
 //     lineage that begins from an older checkpoint or a savepoint copies, under the name of its own attempt.
 //
 // Both hold for any L that was the last pointer at some time: it does no harm if the list is old, if the job commits while
@@ -40,7 +41,7 @@ type Collection struct {
 // The grace period is not needed for any of this. It leaves time to somebody who copies files by hand.
 //
 // [decision 12]: docs/decisions/0012-a-node-that-leads-no-more.md
-func Collect(listed []Stored, pointers []Committed, now, grace int64) Collection {
+func Collect(listed []Stored, pointers []Committed, left *Pointer, now, grace int64) Collection {
 	var c Collection
 	last := pointers[len(pointers)-1].Pointer
 	needed := map[string]bool{}
@@ -53,6 +54,11 @@ func Collect(listed []Stored, pointers []Committed, now, grace int64) Collection
 	for _, p := range pointers {
 		seen(p.Pointer.Attempt, p.Pointer.Checkpoint)
 		for _, f := range p.Pointer.AllFiles() {
+			needed[f.Name] = true
+		}
+	}
+	if left != nil {
+		for _, f := range left.AllFiles() {
 			needed[f.Name] = true
 		}
 	}

@@ -59,7 +59,7 @@ func TestCollect(t *testing.T) {
 					listed = append(listed, Stored{Name: parseFile(d, line)})
 					said[parseFile(d, line)] = line
 				}
-				c := Collect(listed, pointers, now, grace)
+				c := Collect(listed, pointers, nil, now, grace)
 				var b strings.Builder
 				for _, group := range []struct {
 					what  string
@@ -105,13 +105,23 @@ func TestACollectionThatStopsAnywhereLeavesEveryCheckpointWhole(t *testing.T) {
 		put("next", 6, "of an attempt that recovers")
 		return files, pointers
 	}
+	// What is left behind is needed until it is given up.
+	files, pointers := build()
+	listed, err := files.Store().List(ctx, "j/0/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := &Pointer{Checkpoint: 1, Deltas: []Delta{{File: &File{Name: Collect(listed, pointers, nil, 1000, 0).Delete[0].Name}}}}
+	if c := Collect(listed, pointers, left, 1000, 0); len(c.Delete) != 7 || len(c.Listed) != 6 {
+		t.Errorf("with one left behind %d are deleted, want 7; %d needed, want 6", len(c.Delete), len(c.Listed))
+	}
 	for deletions := 0; ; deletions++ {
 		files, pointers := build()
 		listed, err := files.Store().List(ctx, "j/0/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Collect(listed, pointers, 1000, 0)
+		c := Collect(listed, pointers, nil, 1000, 0)
 		deleted := 0
 		err = DeleteAll(ctx, &deleteLimit{files.Store(), deletions}, c.Delete, func(Stored) { deleted++ })
 		for _, p := range pointers {
@@ -131,7 +141,7 @@ func TestACollectionThatStopsAnywhereLeavesEveryCheckpointWhole(t *testing.T) {
 		if listed, err = files.Store().List(ctx, "j/0/"); err != nil {
 			t.Fatal(err)
 		}
-		if rest := Collect(listed, pointers, 1000, 0); len(rest.Delete) != 8-deletions {
+		if rest := Collect(listed, pointers, nil, 1000, 0); len(rest.Delete) != 8-deletions {
 			t.Errorf("after %d deletions %d are left", deletions, len(rest.Delete))
 		}
 	}
@@ -319,7 +329,7 @@ func (w *gcWorld) collect() {
 	others(15)
 	read()
 	others(15)
-	for _, f := range Collect(listed, pointers, 0, 0).Delete {
+	for _, f := range Collect(listed, pointers, nil, 0, 0).Delete {
 		others(3)
 		for _, c := range w.log[w.trimmed:] {
 			if slices.ContainsFunc(c.Pointer.AllFiles(), func(n File) bool { return n.Name == f.Name }) {

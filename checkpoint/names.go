@@ -31,7 +31,7 @@ func (o *Options) GroupID(job string) string {
 
 // FileName returns the name of a file in the checkpoint store: "<job>/<shard>/<attempt>/<upload>-<hash>.<kind>".
 // Upload is the checkpoint that the file was written for, so no two uploads share a name, also if their content is the
-// same: one of them may be on its way out (rule 15). Kind is "base", "delta" or "pointer".
+// same: one of them may be on its way out (rule 15). Kind is "base", "delta", "pointer" or "left".
 func FileName(job string, shard int, attempt string, upload int64, hash Hash, kind string) string {
 	return fmt.Sprintf("%s/%d/%s/%d-%s.%s", job, shard, attempt, upload, hash, kind)
 }

@@ -41,13 +41,16 @@ type Pointer struct {
 	// them, which nobody reads, and no other state gets their numbers. In ascending order.
 	Dropped []uint16 `cbor:"dropped,omitempty" json:"dropped,omitempty"`
 	// Drops are the names by which starts of this lineage were told to drop state ("count", "count/sum"; with --again
-	// "count#<UUID>"): what is repeated at every restart is dropped once.
+	// "count#<UUID>"): what is repeated at every restart is dropped once. "incompatible:count" is a name that --on-incompatible
+	// had, whether or not something was dropped by it.
 	Drops []string `cbor:"drops,omitempty" json:"drops,omitempty"`
 	// Savepoint, if set, is the directory (or URL) of the savepoint that this checkpoint is to become (rule 13).
 	Savepoint string `cbor:"savepoint,omitempty" json:"savepoint,omitempty"`
 	// Unfinished lists savepoints of earlier checkpoints that had no manifest yet when this pointer was written: recovery
 	// finishes them, and until then keeps what they need.
 	Unfinished []Savepoint `cbor:"unfinished,omitempty" json:"unfinished,omitempty"`
+	// Left, if set, is the checkpoint that the lineage left behind when it began: its files stay.
+	Left *Left `cbor:"left,omitempty" json:"left,omitempty"`
 	// File, if set, names the file that holds the rest of the pointer, which was too large for the topic.
 	File *File `cbor:"file,omitempty" json:"file,omitempty"`
 }
@@ -94,6 +97,9 @@ type Operator struct {
 	Name   string  `cbor:"name" json:"name"`
 	Kind   string  `cbor:"kind" json:"kind"`
 	States []State `cbor:"states,omitempty" json:"states,omitempty"`
+	// Keys says what the keys of the states are, as the job's YAML defines them: "user string", one for each input, with " | "
+	// between. Empty if it is not known: the key of a Go job is a function.
+	Keys string `cbor:"keys,omitempty" json:"keys,omitempty"`
 	// Watermark is the operator's watermark at the barrier.
 	Watermark int64 `cbor:"watermark" json:"watermark"`
 }

@@ -39,9 +39,8 @@ type Start struct {
 	GroupID, Topic string
 	// NewLineage is a UUID for a lineage that begins here.
 	NewLineage string
-	// Now (milliseconds since the Unix epoch) and Retained, the number of checkpoints that are kept, are for messages.
-	Now      int64
-	Retained int
+	// Now, in milliseconds since the Unix epoch, is for messages.
+	Now int64
 }
 
 // ResolutionKind says what a start does.
@@ -77,10 +76,16 @@ type Resolution struct {
 	Drops []string
 	// Unfinished are savepoints that were under way and are to be finished (rule 13).
 	Unfinished []Savepoint
+	// Leaves is the last checkpoint, if a lineage begins over it and something can go on from it: it is to be kept, with
+	// [WriteLeft]. Left is what was left behind before: it stays if the lineage goes on, or if Leaves cannot be kept.
+	Leaves *Pointer
+	Left   *Left
 	// Note is the line for the log that says what the start begins from; Dropped are those that name each state, each source's
 	// offsets and each field that goes.
 	Note    string
 	Dropped []string
+	// Loses: state that nobody named is thrown away, as --on-incompatible=fresh says.
+	Loses bool
 	// Err is a *RefusedError, or Start.Damage, of ResolvedRefuse.
 	Err error
 }
@@ -107,6 +112,12 @@ func refuse(what string, findings ...string) Resolution {
 
 // Resolve says what a start does.
 func Resolve(s Start) Resolution {
+	r := resolve(s)
+	r.Leaves, r.Left = s.leaving(r.Kind)
+	return r
+}
+
+func resolve(s Start) Resolution {
 	last := s.Last
 	r := Resolution{Last: s.Group, Request: s.Request.String(), Lineage: s.NewLineage}
 	if last != nil {
@@ -128,7 +139,7 @@ func Resolve(s Start) Resolution {
 	case last != nil && s.Group > last.Checkpoint && s.Request.Again == "":
 		return refuse("", lostRecords(s, fmt.Sprintf("ends at checkpoint %d", last.Checkpoint)))
 	case s.Request.Kind == RequestFresh && !carriedOut:
-		r.Kind, r.Drops = ResolvedFresh, record(nil, s.Request.Drop, s.Request.Again) // nothing is left to drop
+		r.Kind, r.Drops = ResolvedFresh, s.recorded(nil) // nothing is left to drop
 		r.Note = "begins empty, as asked for" + s.leaves()
 		return r
 	case s.Request.Kind == RequestFrom && !carriedOut:
@@ -149,7 +160,10 @@ func first(s Start, r Resolution) Resolution {
 	if len(s.Request.Drop) > 0 {
 		return refuse("", fmt.Sprintf("--drop-state %s: the job has no checkpoint yet, so there is nothing to drop", strings.Join(s.Request.Drop, ", ")))
 	}
-	r.Kind = ResolvedFirst
+	if unknown := s.unknownPolicies(&Pointer{}, nil); len(unknown) > 0 {
+		return refuse("", unknown...)
+	}
+	r.Kind, r.Drops = ResolvedFirst, s.recorded(nil)
 	r.Note = "first start: the job has no checkpoint, and its sources begin where their start says"
 	return r
 }
@@ -178,7 +192,7 @@ func goOn(s Start, r Resolution) Resolution {
 		return refuse(what, f.findings...)
 	}
 	r.Kind, r.Pointer, r.Dropped = ResolvedContinue, f.pointer, f.dropped
-	r.Drops = record(last.Drops, s.Request.Drop, s.Request.Again)
+	r.Drops = s.recorded(last.Drops)
 	r.Note = fmt.Sprintf("continues from checkpoint %d (%s) of lineage %s", last.Checkpoint, s.age(last), shortUUID(last.Lineage))
 	if s.Request.Kind != RequestNone {
 		r.Note += fmt.Sprintf(", which began with %s (--again begins anew)", describe(s.Request))
@@ -191,8 +205,8 @@ func goOn(s Start, r Resolution) Resolution {
 
 // empty begins a lineage of its own without state, since what there was does not fit and the policy says so.
 func empty(s Start, r Resolution, what string, f fitting, request string) Resolution {
-	r.Kind, r.Pointer, r.Lineage, r.Request = ResolvedFresh, nil, s.NewLineage, request
-	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Kind, r.Pointer, r.Lineage, r.Request, r.Loses = ResolvedFresh, nil, s.NewLineage, request, true
+	r.Drops = s.recorded(nil)
 	r.Note = fmt.Sprintf("begins empty, as --on-incompatible=fresh says, since %s does not fit: %s", what, strings.Join(f.findings, "; ")) + s.leaves()
 	return r
 }
@@ -215,7 +229,7 @@ func fromSavepoint(s Start, r Resolution) Resolution {
 		return refuse(what, f.findings...)
 	}
 	r.Kind, r.Pointer, r.Dropped = ResolvedSavepoint, f.pointer, f.dropped
-	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Drops = s.recorded(nil)
 	r.Note = "a new lineage begins from " + s.place(what)
 	return r
 }
@@ -231,6 +245,7 @@ func fromOffsets(s Start, r Resolution) Resolution {
 		return refuse(what, "it was taken at the end of the input, so there is nothing to go on with")
 	}
 	d := drop(s.Job, s.Savepoint, s.Request.Drop, nil, "")
+	d.unknown = append(d.unknown, s.unknownPolicies(s.Savepoint, nil)...)
 	offsets := offsetsOf(s.Job, d.pointer)
 	misfits := append(findings(Fit(s.Job, offsets)), d.unknown...)
 	switch {
@@ -240,7 +255,7 @@ func fromOffsets(s Start, r Resolution) Resolution {
 		return refuse(what, misfits...)
 	}
 	r.Kind, r.Pointer = ResolvedOffsets, offsets
-	r.Drops = record(nil, s.Request.Drop, s.Request.Again)
+	r.Drops = s.recorded(nil)
 	r.Note = "a new lineage begins with empty state and with the offsets of " + s.place(what)
 	return r
 }
@@ -276,13 +291,16 @@ type fitting struct {
 // fit drops what is to be dropped and says what does not fit then. recorded are the names that the lineage has dropped.
 func (s Start) fit(p *Pointer, recorded []string) fitting {
 	f := fitting{dropping: drop(s.Job, p, s.Request.Drop, recorded, s.Request.Again)}
+	f.dropping.unknown = append(f.dropping.unknown, s.unknownPolicies(p, recorded)...)
 	misfits := Fit(s.Job, f.pointer)
 	var drops []string
 	for _, m := range misfits {
 		switch {
 		case !names(s.Request.Incompatible.Drop, m):
 		case m.Source != "":
-			drops = append(drops, m.Source)
+			drops = append(drops, m.Drop)
+		case m.State == "":
+			drops = append(drops, m.Operator)
 		default:
 			drops = append(drops, m.Operator+"/"+m.State)
 		}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,12 +19,16 @@ func TestResolve(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "job":
-				s = Start{Topic: "weir.clicks.checkpoints", GroupID: "clicks", NewLineage: "new-lineage", LastOffset: 777, Now: 1_700_000_000_000, Retained: 3}
+				s = Start{Topic: "weir.clicks.checkpoints", GroupID: "clicks", NewLineage: "new-lineage", LastOffset: 777, Now: 1_700_000_000_000}
 				s.Job = Description{Shards: 1, KeyGroups: 128}
 				parse(t, d.Input, &s.Job)
 				return ""
 			case "last":
 				s.Last = parsePointer(t, d)
+				s.Damage = nil
+				if d.HasArg("damaged") {
+					s.Damage = errors.New("checkpoint is damaged")
+				}
 				return ""
 			case "savepoint":
 				s.Savepoint = parsePointer(t, d)
@@ -55,7 +60,17 @@ func TestResolve(t *testing.T) {
 						return err.Error() + "\n"
 					}
 				}
-				return resolution(Resolve(s))
+				r := Resolve(s)
+				out := resolution(r)
+				if d.HasArg("left") {
+					if r.Leaves != nil {
+						out += fmt.Sprintf("keep: checkpoint %d\n", r.Leaves.Checkpoint)
+					}
+					if r.Left != nil {
+						out += fmt.Sprintf("kept: checkpoint %d\n", r.Left.Checkpoint)
+					}
+				}
+				return out
 			}
 			d.Fatalf(t, "unknown command %s", d.Cmd)
 			return ""

@@ -19,9 +19,10 @@ type Garbage struct {
 }
 
 // Retain says what may be deleted after the last of the pointers was committed: what the retained ones, those of
-// savepoints that are under way, and the deltas inside older records do not need. Known are pointers that this attempt
-// knows to be committed, oldest first; savepoints are those still under way. A failed attempt must not call it.
-func Retain(known []Committed, retained int, savepoints []Savepoint) Garbage {
+// savepoints that are under way, the one that was left behind, and the deltas inside older records do not need. Known are
+// pointers that this attempt knows to be committed, oldest first; savepoints are those still under way; left is what
+// [LoadLeft] returned, nil if nothing was left behind. A failed attempt must not call it.
+func Retain(known []Committed, retained int, savepoints []Savepoint, left *Pointer) Garbage {
 	var g Garbage
 	var dropped []Committed
 	for i, c := range known {
@@ -33,6 +34,11 @@ func Retain(known []Committed, retained int, savepoints []Savepoint) Garbage {
 		}
 	}
 	kept := map[string]bool{}
+	if left != nil {
+		for _, f := range left.AllFiles() {
+			kept[f.Name] = true
+		}
+	}
 	for i, c := range g.Keep {
 		if low := lowest(c); i == 0 || low < g.Below {
 			g.Below = low
@@ -68,14 +74,20 @@ func lowest(c Committed) int64 {
 	return low
 }
 
-// Orphans returns the files that other attempts left behind: they are in the list and no pointer that is kept names them.
+// Orphans returns the files that other attempts left behind: they are in the list and no pointer that is kept names them,
+// that of the checkpoint left behind included.
 //
 // The list must have been taken between this attempt's fencing and its first commit, and Orphans be called after that
 // commit. Then whatever was listed belongs to attempts that can commit nothing any more: an attempt fences every slot
 // before it uploads anything, so had one of them fenced the slot of our first checkpoint after us, that commit would have
 // failed; and it needs the same slot next (rule 2). A list taken later could hold files of a newer attempt.
-func Orphans(listed []Stored, keep []Committed, attempt string) []string {
+func Orphans(listed []Stored, keep []Committed, left *Pointer, attempt string) []string {
 	kept := map[string]bool{}
+	if left != nil {
+		for _, f := range left.AllFiles() {
+			kept[f.Name] = true
+		}
+	}
 	for _, c := range keep {
 		for _, f := range c.Pointer.AllFiles() {
 			kept[f.Name] = true

@@ -42,10 +42,13 @@ type Edits struct {
 	// TopicIDs are the IDs of source topics that were deleted and made again. Their offsets mean other records now, so every
 	// split of such a topic needs a SetOffset.
 	TopicIDs map[string]TopicID
-	// DropState names operators ("count"), all of whose states go, states ("count/sum"), and sources, whose offsets go.
+	// DropState names operators ("count"), all of whose states go, states ("count/sum"), and sources ("views") and topics of
+	// sources ("views/clicks"), whose offsets go.
 	DropState []string
 	// Rename maps names of operators, sources and sinks to new ones, all at once: two may change places.
 	Rename map[string]string
+	// AcceptKeys names operators whose keys stay what they were although their definition has another text: it is not compared.
+	AcceptKeys []string
 	// ResetWatermarks lets event time begin anew in the whole job.
 	ResetWatermarks bool
 }
@@ -64,6 +67,9 @@ func (e Edits) List() []string {
 	}
 	for old, name := range e.Rename {
 		out = append(out, fmt.Sprintf("rename %s=%s", old, name))
+	}
+	for _, name := range e.AcceptKeys {
+		out = append(out, "accept-keys "+name)
 	}
 	if e.ResetWatermarks {
 		out = append(out, "reset-watermarks")
@@ -94,6 +100,8 @@ const (
 	EffectDrained EffectKind = "drained"
 	EffectDrop    EffectKind = "drop"
 	EffectRename  EffectKind = "rename"
+	// EffectKeys: what the keys of an operator are is not compared.
+	EffectKeys EffectKind = "keys"
 )
 
 // Effect is one thing that a rewritten savepoint does differently.
@@ -143,7 +151,7 @@ func Rewrite(p *Pointer, e Edits) (*Pointer, []Effect, error) {
 	out := *p
 	out.Lineage = uuid.NewSHA1(rewriteSpace, []byte(SavepointID(p)+"\n"+strings.Join(list, "\n"))).String()
 	out.Request = Request{Kind: RequestFrom, ID: SavepointID(p)}.String()
-	out.From, out.Drops = "", nil
+	out.From, out.Drops = "", slices.Clone(p.Drops)
 	out.Topics = slices.Clone(p.Topics)
 	out.Operators = slices.Clone(p.Operators)
 	out.Sources = slices.Clone(p.Sources)
@@ -155,9 +163,11 @@ func Rewrite(p *Pointer, e Edits) (*Pointer, []Effect, error) {
 	}
 	out.Dropped = slices.Clone(p.Dropped)
 	r := &rewriting{p: &out, e: e, had: map[string]bool{}}
+	r.contradictions()
 	r.moveSplits()
 	r.newTopics()
 	r.drop()
+	r.acceptKeys()
 	r.time()
 	r.rename()
 	if len(r.errs) > 0 {
@@ -199,7 +209,10 @@ func (r *rewriting) drop() {
 		for _, s := range o.States {
 			name := o.Name + "/" + s.Name
 			known[name] = true
-			if !slices.Contains(r.e.DropState, o.Name) && !slices.Contains(r.e.DropState, name) {
+			if !slices.ContainsFunc(r.e.DropState, func(drop string) bool {
+				step, state, one := strings.Cut(drop, "/")
+				return step == o.Name && (!one || meansState(o.States, state, s.Name))
+			}) {
 				left = append(left, s)
 				continue
 			}
@@ -208,17 +221,19 @@ func (r *rewriting) drop() {
 		}
 		r.p.Operators[i].States = left
 	}
+	r.dropTopics(known)
 	r.p.Sources = slices.DeleteFunc(r.p.Sources, func(src Source) bool {
 		known[src.Name] = true
 		if !slices.Contains(r.e.DropState, src.Name) {
 			return false
 		}
 		r.p.Topics = slices.DeleteFunc(r.p.Topics, func(t Topic) bool { return t.Role == "source" && t.Step == src.Name })
-		r.tell(Effect{Kind: EffectDrop, Step: src.Name}, "source %q: its offsets are dropped: a job that has it begins where its start says", src.Name)
+		r.tell(Effect{Kind: EffectDrop, Step: src.Name}, "source %q: its offsets are dropped: a job that has it, or another source of its topics, begins there where its start says: what was read before is read again, also into state that is kept", src.Name)
 		return true
 	})
 	slices.Sort(r.p.Dropped)
 	r.p.Dropped = slices.Compact(r.p.Dropped)
+	maps.DeleteFunc(known, func(_ string, is bool) bool { return !is })
 	have := slices.Sorted(maps.Keys(known))
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(r.e.DropState))) {
 		switch {

@@ -21,12 +21,12 @@ func (r *rewriting) moveSplits() {
 			s := &src.Splits[j]
 			key := SplitKey{src.Name, s.Topic, s.Partition}
 			have = append(have, key.String())
-			any := SplitKey{"", s.Topic, s.Partition}
+			every := SplitKey{"", s.Topic, s.Partition} // source that reads it
 			at, ok := r.e.SetOffset[key]
 			if !ok {
-				at, ok = r.e.SetOffset[any]
+				at, ok = r.e.SetOffset[every]
 			}
-			used[key], used[any] = true, true
+			used[key], used[every] = true, true
 			if ok {
 				r.move(key, s, at)
 			}

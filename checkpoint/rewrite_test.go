@@ -77,6 +77,9 @@ func describePointer(p *Pointer) []string {
 		for _, s := range o.States {
 			names = append(names, fmt.Sprintf("%s#%d", s.Name, s.ID))
 		}
+		if o.Keys != "" {
+			add("keys of %s: %s", o.Name, o.Keys)
+		}
 		add("operator %s states %v watermark %s", o.Name, names, map[bool]string{true: "-", false: fmt.Sprint(o.Watermark)}[o.Watermark == stream.MinTime])
 	}
 	for _, t := range p.Topics {
@@ -121,6 +124,8 @@ func parseEdits(t *testing.T, text string) Edits {
 			e.DropState = append(e.DropState, name)
 		case "rename":
 			e.Rename[name] = value
+		case "accept-keys":
+			e.AcceptKeys = append(e.AcceptKeys, rest)
 		case "reset-watermarks":
 			e.ResetWatermarks = true
 		case "force":

@@ -18,13 +18,11 @@ func widens(was, is string) (ok bool, why string) {
 	case from == "int" && to == "uint":
 		return false, ": it has no negative numbers"
 	case integer && to == "float":
-		if mantissa := 53; room < 64 {
+		mantissa := 53
+		if room < 64 {
 			mantissa = 24
-			ok = bits <= mantissa
-		} else {
-			ok = bits <= mantissa
 		}
-		if !ok {
+		if ok = bits <= mantissa; !ok {
 			return false, ": not exact for large numbers"
 		}
 	default: // a float is no integer

@@ -63,6 +63,11 @@ var tags = map[string]string{"gs": "gcs", "azblob": "azure"}
 // It makes sure that the store can be written to: a directory is made if it is not there. "mem://" is a store in memory,
 // for tests.
 func OpenStore(ctx context.Context, location string) (Store, error) {
+	return openStore(ctx, location, openDirectory)
+}
+
+// openStore opens a bucket, or a directory by the function that is given: opening a bucket writes nothing.
+func openStore(ctx context.Context, location string, directory func(root string) (Store, error)) (Store, error) {
 	if location == "" {
 		return nil, errors.New("storage: no directory and no URL")
 	}
@@ -72,14 +77,14 @@ func OpenStore(ctx context.Context, location string) (Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("storage %s: %w", location, err)
 		}
-		return openDirectory(dir)
+		return directory(dir)
 	}
 	u, err := url.Parse(location)
 	if err != nil {
 		return nil, fmt.Errorf("storage: %s://...: not a URL", scheme)
 	}
 	if u.Scheme == "file" {
-		return openDirectory(filepath.FromSlash(u.Path))
+		return directory(filepath.FromSlash(u.Path))
 	}
 	if open := openers[u.Scheme]; open != nil {
 		ctx, cancel := bounded(ctx)

@@ -17,8 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// directory is a Store in a directory. A file is written under another name, synced, renamed, and its directory synced,
-// so that it is there whole after a crash of the machine (rule 16).
+// directory is a Store in a directory. A file is written under another name, synced, given its own name if there is none yet,
+// and its directory synced, so that it is there whole after a crash of the machine (rule 16).
 type directory struct {
 	root string
 	fs   vfs.FS
@@ -144,13 +144,33 @@ func (d *directory) put(ctx context.Context, path string, content io.ReadSeeker)
 		err = closed
 	}
 	if err == nil {
-		err = d.fs.Rename(name, path)
+		err = d.name(name, path)
 	}
 	if err != nil {
 		_ = d.fs.Remove(name) // of no use; a failure to remove it does no harm
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDirectory(d.fs, dir)
+	// Also if somebody else was quicker: his name need not be synced yet.
+	if synced := syncDirectory(d.fs, dir); synced != nil {
+		return synced
+	}
+	return err
+}
+
+// name gives a file that is whole its name, unless there is one of that name: a link is made or refused in one step, where a
+// renaming replaces what somebody else has put there meanwhile. File systems without links get the renaming.
+func (d *directory) name(temporary, path string) error {
+	err := d.fs.Link(temporary, path)
+	switch {
+	case err == nil:
+		_ = d.fs.Remove(temporary) // it has its name; what is left of the other is cleaned up as a file of its attempt
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	}
+	return d.fs.Rename(temporary, path)
 }
 
 func (d *directory) Get(ctx context.Context, name string, w io.Writer) error {

@@ -1,6 +1,10 @@
 package checkpoint
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
 
 // StoreError is a store that does not do what it is asked, with the cause and what helps, in one line without secrets. A file
 // that is not there, or already is, is none.
@@ -22,6 +26,12 @@ func (e *StoreError) Error() string {
 }
 
 func (e *StoreError) Unwrap() error { return e.Err }
+
+// IsStoreTrouble reports that a store could not be used or did not answer, as against a file that is not there or is damaged.
+func IsStoreTrouble(err error) bool {
+	return asStoreError(err) != nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
+}
 
 func asStoreError(err error) *StoreError {
 	var s *StoreError

@@ -143,7 +143,7 @@ func TestWhatACrashLeftHalfWrittenIsCleanedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := 0
-	for _, name := range Orphans(listed, nil, "own") {
+	for _, name := range Orphans(listed, nil, nil, "own") {
 		if strings.Contains(name, temporary) {
 			half++
 		}

@@ -32,7 +32,7 @@ func (s Start) place(what string) string {
 	case last == nil:
 		return what
 	case s.Savepoint.Checkpoint <= last.Checkpoint && (last.Lineage == s.Savepoint.Lineage || strings.HasPrefix(s.Request.ID, FromCheckpointPrefix)):
-		return what + ": it " + NewGoBack(last, s.Savepoint).repeats()
+		return what + ": it " + NewGoBack(last, s.Savepoint).repeats() + fmt.Sprintf("; checkpoint %d is left behind", last.Checkpoint) + s.wayBack()
 	}
 	return what + s.leaves()
 }
@@ -50,11 +50,21 @@ func (s Start) leaves() string {
 	if last.File == nil || last.Sources != nil { // else it is the head only
 		size = ", state " + humanize.IBytes(uint64(last.StateBytes()))
 	}
-	back := fmt.Sprintf("--from checkpoint:%d goes back to it as long as it is one of the last %d (checkpoint.retained)", last.Checkpoint, s.Retained)
-	if s.Retained <= 1 {
-		back = "its files go as soon as the new lineage has a checkpoint (checkpoint.retained is 1)"
+	return fmt.Sprintf("; leaves behind checkpoint %d of lineage %s (%s%s)", last.Checkpoint, shortUUID(last.Lineage), s.age(last), size) + s.wayBack()
+}
+
+// wayBack says what becomes of the checkpoint that a new lineage leaves behind.
+func (s Start) wayBack() string {
+	switch last := s.Last; {
+	case s.Damage != nil:
+		return ", which is damaged and does not stay"
+	case last.Drained:
+		return fmt.Sprintf(": it stays until another lineage begins; --fresh --offsets-from checkpoint:%d begins with its offsets", last.Checkpoint)
+	case last.Final:
+		return ": it is the end of the input, which nothing goes on from, and does not stay"
+	default:
+		return fmt.Sprintf(": it stays until another lineage begins; --from checkpoint:%d goes back to it", last.Checkpoint)
 	}
-	return fmt.Sprintf("; leaves behind checkpoint %d of lineage %s (%s%s): %s", last.Checkpoint, shortUUID(last.Lineage), s.age(last), size, back)
 }
 
 // StateBytes is the size of the state that a pointer lists, in bytes.

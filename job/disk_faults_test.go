@@ -3,6 +3,7 @@ package job_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/runtime"
 )
 
@@ -43,6 +45,18 @@ func (f *diskFault) inject(t *testing.T) {
 		return f.err
 	}))
 	t.Cleanup(func() { vfs.Default = system })
+}
+
+// from injects the faults when a step is passed.
+func (f *diskFault) from(t *testing.T, step fault.Step) fault.Hook {
+	f.mended.Store(true)
+	f.inject(t)
+	var once sync.Once
+	return func(s fault.Step) {
+		if s == step {
+			once.Do(func() { f.mended.Store(false) })
+		}
+	}
 }
 
 // TestAnyFileOperationMayFail lets the n-th file operation fail, for growing n until a run is untouched: once, or a disk

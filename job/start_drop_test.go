@@ -123,7 +123,7 @@ func TestStateWithoutItsOperatorIsRefusedUntilItIsNamed(t *testing.T) {
 
 			o.Start = paths(dir, id)[i].start
 			said := refused(t, sums(1), o)
-			for _, want := range []string{`(--drop-state in2 drops its offsets)`, `operator "seen" has state but the job has no such operator: was it renamed? (--drop-state seen drops `} {
+			for _, want := range []string{`--drop-state in2 drops its offsets`, `operator "seen" has state but the job has no such operator: was it renamed? (savepoint rewrite --rename seen=NEW makes a savepoint that keeps it; --drop-state seen drops `} {
 				if !strings.Contains(said, want) {
 					t.Errorf("%s\ndoes not say %s", said, want)
 				}

@@ -38,9 +38,13 @@ func TestWhatDoesNotFitFollowsThePolicy(t *testing.T) {
 					t.Error(said)
 				}
 			}
+			o.Start.OnIncompatible = "drop:seen,sum" // a mistyped name is one from the beginning
+			if said := refused(t, texts(), o); !strings.Contains(said, "--on-incompatible drop:seen: nothing is called so") {
+				t.Error(said)
+			}
 			want := wantSums(100, 10)
 			n := 100
-			for _, policy := range []string{"drop:seen,sum", "fresh"} {
+			for _, policy := range []string{"drop:out,sum", "fresh"} {
 				o.Start = paths(dir, id)[i].start
 				if policy == "fresh" && o.Start.From != "" {
 					o.Start.Again = true

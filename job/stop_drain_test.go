@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/fault"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/operators"
@@ -97,8 +98,8 @@ func TestADrainedJobWhoseSavepointFailsHasEnded(t *testing.T) {
 	o := c.options(10 * time.Millisecond)
 	o.Checkpoint.InlineThreshold = 1
 	dir := filepath.Join(t.TempDir(), "savepoint")
-	f := &diskFault{at: 4, n: 1 << 40, err: errors.New("gone"), below: dir}
-	f.inject(t)
+	f := &diskFault{n: 1 << 40, err: errors.New("gone"), below: dir}
+	o.Fault = f.from(t, fault.SavepointBegun)
 	o.Checkpoint.Timeout = 3 * time.Second
 	c.feed("in", 0, 1000, 10)
 	j := start(t, drains(2), o)
@@ -110,8 +111,13 @@ func TestADrainedJobWhoseSavepointFailsHasEnded(t *testing.T) {
 	if err := j.wait(); err != nil {
 		t.Fatal(err)
 	}
-	f.mended.Store(true)
 	var refused *checkpoint.RefusedError
+	err := start(t, drains(2), o).wait()
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "the job was drained there") || !strings.Contains(err.Error(), "--fresh") ||
+		!strings.Contains(err.Error(), "savepoint "+dir+" of the last checkpoint is not whole, and cannot be finished: ") {
+		t.Errorf("a start that cannot finish the savepoint: %v", err)
+	}
+	f.mended.Store(true)
 	if err := start(t, drains(2), o).wait(); !errors.As(err, &refused) {
 		t.Errorf("a start that goes on: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -117,7 +118,12 @@ func TestAFullDiskInTheSavepointsDirectoryLeavesTheJobRunning(t *testing.T) {
 	o := c.options(10 * time.Millisecond)
 	o.Checkpoint.InlineThreshold = 1
 	dir := filepath.Join(t.TempDir(), "savepoint")
-	var full atomic.Bool
+	var full, fills atomic.Bool
+	o.Fault = func(s fault.Step) {
+		if s == fault.SavepointBegun && fills.Load() {
+			full.Store(true)
+		}
+	}
 	system := vfs.Default
 	vfs.Default = errorfs.Wrap(system, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && strings.HasPrefix(op.Path, dir) && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
@@ -128,20 +134,27 @@ func TestAFullDiskInTheSavepointsDirectoryLeavesTheJobRunning(t *testing.T) {
 	t.Cleanup(func() { vfs.Default = system })
 	c.feed("in", 0, 1000, 10)
 	j := start(t, sums(2), o)
-	attempts := 0
+	before := int64(0)
 	eventually(t, "the results", func() bool { return diff(c.read("out"), wantSums(1000, 10)) == nil })
 	attempt := j.Status().Attempt
 	for i := range 3 {
-		full.Store(true)
+		fills.Store(true)
 		st := j.ask(runtime.StopRequest{Savepoint: dir})
 		if st.Phase != runtime.StopFailed || !strings.Contains(st.Error, "no space left") {
 			t.Fatalf("%+v, want that the job runs, as there is no space", st)
 		}
+		pointers := c.pointers(o)
+		last, asked := pointers[len(pointers)-1], slices.IndexFunc(pointers, func(p *checkpoint.Pointer) bool { return p.Savepoint == dir && p.Checkpoint > before })
+		if asked < 0 || !pointers[asked].Last || last.Last || last.Savepoint != "" || len(last.Unfinished) > 0 {
+			t.Errorf("the last pointer says that the job has stopped, or is to become a savepoint: %+v", last)
+		}
+		before = last.Checkpoint
+		fills.Store(false)
 		full.Store(false)
 		c.feed("in", 1000+i*100, 100, 10)
 		eventually(t, "the job to go on", func() bool { return diff(c.read("out"), wantSums(1100+i*100, 10)) == nil })
 		if s := j.Status(); s.Phase != runtime.Running || s.Attempt != attempt || s.Restarts != 0 {
-			t.Errorf("round %d: %+v, want attempt %s", attempts, s, attempt)
+			t.Errorf("round %d: %+v, want attempt %s", i, s, attempt)
 		}
 	}
 	if n := j.reads(); n != 1300 {

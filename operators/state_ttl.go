@@ -22,7 +22,8 @@ type TTLTime int
 
 const (
 	// TTLEventTime: an entry is dated by the event (or timer) that writes it, and has expired for an event that is After
-	// later, or when the watermark is. The same input expires the same entries, whenever it is read.
+	// later, or when the watermark is. The same input expires the same entries whenever it is read, as far as no event is
+	// late: which are depends on how far the watermark is.
 	TTLEventTime TTLTime = iota
 	// TTLProcessingTime: the clock decides. Results depend on when the input is read.
 	TTLProcessingTime
@@ -89,6 +90,9 @@ func newExpiry(ctx *Context, name string, ttl []TTL, drop func() error) (*expiry
 	if !ctx.times.set {
 		ctx.times = times{set: true, event: stream.MinTime, watermark: stream.MinTime}
 	}
+	if e.ttl.Time == TTLProcessingTime {
+		name += " clock" // times of the other kind mean nothing to it: a change is refused, not misread
+	}
 	var err error
 	if e.until, err = NewValue[int64](ctx, name+" until", nil); err != nil {
 		return nil, err
@@ -134,8 +138,13 @@ func (e *expiry) leave(exists, written bool) error {
 		}
 	}
 	at, _ := e.now()
-	if e.ttl.Time == TTLEventTime && e.ctx.times.event != stream.MinTime {
-		at = e.ctx.times.event
+	if e.ttl.Time == TTLEventTime {
+		if e.ctx.times.event != stream.MinTime {
+			at = e.ctx.times.event
+		}
+		if at == stream.MinTime {
+			return nil // a processing-time timer before there is an event time: the entry gets its date when it is used next
+		}
 	}
 	until := addTime(at, e.after)
 	was, ok, err := e.until.Get()

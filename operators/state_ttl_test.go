@@ -207,3 +207,42 @@ func ExampleWithTTL() {
 	fmt.Println(h.Values())
 	// Output: [{ann 1} {ann 2} {ann 3} {ann 1}]
 }
+
+// clocked puts what an event says when a processing-time timer fires.
+type clocked struct{ value *operators.Value[string] }
+
+func (o *clocked) Open(ctx *operators.Context) (err error) {
+	o.value, err = operators.NewValue[string](ctx, "value", nil, operators.TTL{After: time.Hour})
+	return err
+}
+
+func (o *clocked) Process(c *operators.ProcessContext, ev *stream.Event[string], emit func(string) error) error {
+	if ev.Value == "set" {
+		return c.SetClockTimer(c.Now() + 1)
+	}
+	v, _, err := o.value.Get()
+	if err != nil {
+		return err
+	}
+	return emit(v)
+}
+
+func (o *clocked) OnTimer(*operators.ProcessContext, operators.Timer, func(string) error) error {
+	return o.value.Put("kept")
+}
+
+func TestAnEntryOfATimerBeforeThereIsEventTimeLives(t *testing.T) {
+	h := operatortest.New(t, operators.Process(func() operators.Processor[string, string] { return &clocked{} }))
+	h.Clock(1)
+	hour := time.Hour.Milliseconds()
+	h.Process("k", "set", 5*hour)
+	h.Clock(10)
+	h.Process("k", "get", 5*hour)
+	if got := h.Values(); len(got) != 1 || got[0] != "kept" {
+		t.Errorf("got %q", got)
+	}
+	h.Process("k", "get", 6*hour)
+	if got := h.Values(); len(got) != 1 || got[0] != "" {
+		t.Errorf("an hour after it was first used: got %q", got)
+	}
+}

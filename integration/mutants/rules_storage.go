@@ -31,6 +31,20 @@ var rulesOfStorage = []mutant{
 		Package: "./checkpoint", Test: "TestOnlyWhatNoRetainedPointerListsIsDeleted",
 	},
 	{
+		Name: "rule-15-forgets-what-is-left-behind", What: "the files of the checkpoint that a new lineage leaves behind are deleted",
+		File:    "internal/runtime/complete.go",
+		Old:     "	p := *a.last\n",
+		New:     "	p := *a.last\n	p.Left, a.left = nil, nil\n",
+		Package: "./job", Test: "TestTheCheckpointOfTheLineageLeftBehindStays",
+	},
+	{
+		Name: "rule-15-orphans-what-is-left-behind", What: "the files of the checkpoint that was left behind are taken for those of a failed attempt",
+		File:    "internal/runtime/clean.go",
+		Old:     "checkpoint.Orphans(a.listed, a.known, a.left, a.id)",
+		New:     "checkpoint.Orphans(a.listed, a.known, nil, a.id)",
+		Package: "./job", Test: "TestTheCheckpointOfTheLineageLeftBehindStays",
+	},
+	{
 		Name: "rule-15-deletes-its-own", What: "files of the running attempt are taken for those of a failed one",
 		File:    "checkpoint/retain.go",
 		Old:     "&& of != \"\" && of != attempt {",
@@ -40,15 +54,15 @@ var rulesOfStorage = []mutant{
 	{
 		Name: "rule-16-file-not-synced", What: "a file gets its name before its content is on the disk",
 		File:    "checkpoint/store_directory.go",
-		Old:     "\t\terr = f.Sync()\n\t}\n\tif closed := f.Close(); err == nil {\n\t\terr = closed\n\t}\n\tif err == nil {\n\t\terr = d.fs.Rename",
-		New:     "\t\terr = ctx.Err()\n\t}\n\tif closed := f.Close(); err == nil {\n\t\terr = closed\n\t}\n\tif err == nil {\n\t\terr = d.fs.Rename",
+		Old:     "\t\terr = f.Sync()\n\t}\n\tif closed := f.Close(); err == nil {\n\t\terr = closed\n\t}\n\tif err == nil {\n\t\terr = d.name(",
+		New:     "\t\terr = ctx.Err()\n\t}\n\tif closed := f.Close(); err == nil {\n\t\terr = closed\n\t}\n\tif err == nil {\n\t\terr = d.name(",
 		Package: "./checkpoint", Test: "TestWhatIsAcknowledgedSurvivesALossOfPower",
 	},
 	{
 		Name: "rule-16-directory-not-synced", What: "a file counts before its name is on the disk",
 		File:    "checkpoint/store_directory.go",
-		Old:     "\t\treturn err\n\t}\n\treturn syncDirectory(d.fs, dir)\n}",
-		New:     "\t\treturn err\n\t}\n\treturn nil\n}",
+		Old:     "\tif synced := syncDirectory(d.fs, dir); synced != nil {\n\t\treturn synced\n\t}\n",
+		New:     "",
 		Package: "./checkpoint", Test: "TestWhatIsAcknowledgedSurvivesALossOfPower",
 	},
 	{

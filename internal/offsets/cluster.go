@@ -27,7 +27,11 @@ func NewCluster(cl *kgo.Client) *Cluster {
 
 // Committed returns what a group has committed; nothing if there is no such group.
 func (c *Cluster) Committed(ctx context.Context, group string) (map[Partition]Committed, error) {
+	// A cluster without any group makes the topic of their offsets at the first question.
 	responses, err := c.admin.FetchOffsets(ctx, group)
+	for backoff := (kafka.Backoff{}); kafka.IsRetriable(err) && backoff.Wait(ctx); {
+		responses, err = c.admin.FetchOffsets(ctx, group)
+	}
 	if errors.Is(err, kerr.GroupIDNotFound) {
 		return nil, nil
 	}

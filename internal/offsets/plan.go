@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,11 @@ type Partition struct {
 }
 
 func (p Partition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
+
+// compare orders partitions by topic and number.
+func compare(a, b Partition) int {
+	return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+}
 
 // Committed is an offset that a group has committed.
 type Committed struct {
@@ -54,7 +60,7 @@ func Rows(committed map[Partition]Committed, last *checkpoint.Pointer, logs map[
 		return rows[p]
 	}
 	for p, c := range committed {
-		if _, own := ownMark(p.Topic, c.Metadata); !own {
+		if !ownMark(p.Topic, c.Metadata) {
 			row(p).Committed = c.Offset
 		}
 	}
@@ -64,7 +70,8 @@ func Rows(committed map[Partition]Committed, last *checkpoint.Pointer, logs map[
 		}
 	}
 	var out []Row
-	for p, r := range rows {
+	for _, p := range slices.SortedFunc(maps.Keys(rows), compare) {
+		r := rows[p]
 		if log, ok := logs[p]; ok {
 			r.Start, r.End = log.Start, log.End
 			at := r.Committed
@@ -77,9 +84,6 @@ func Rows(committed map[Partition]Committed, last *checkpoint.Pointer, logs map[
 		}
 		out = append(out, *r)
 	}
-	slices.SortFunc(out, func(a, b Row) int {
-		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
 	return out
 }
 
@@ -127,14 +131,7 @@ func Plan(p *checkpoint.Pointer, committed map[Partition]Committed, topics map[s
 	var errs []error
 	wrong := map[string]bool{}
 	all := splits(p)
-	keys := make([]Partition, 0, len(all))
-	for at := range all {
-		keys = append(keys, at)
-	}
-	slices.SortFunc(keys, func(a, b Partition) int {
-		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
-	for _, at := range keys {
+	for _, at := range slices.SortedFunc(maps.Keys(all), compare) {
 		s, t := all[at], topics[at.Topic]
 		if t == nil || s.TopicID != (checkpoint.TopicID{}) && t.ID != (checkpoint.TopicID{}) && s.TopicID != t.ID {
 			if !wrong[at.Topic] {
@@ -182,8 +179,8 @@ func Plan(p *checkpoint.Pointer, committed map[Partition]Committed, topics map[s
 // checkpoint topic, "" if only the marks tell.
 func Recognise(committed map[Partition]Committed) (topic string, weir bool) {
 	for p, c := range committed {
-		if name, ok := ownMark(p.Topic, c.Metadata); ok {
-			return name, true
+		if ownMark(p.Topic, c.Metadata) {
+			return p.Topic, true
 		}
 		if _, ok := sink.MarkedCheckpoint(c.Metadata); ok {
 			weir = true
@@ -193,9 +190,9 @@ func Recognise(committed map[Partition]Committed) (topic string, weir bool) {
 }
 
 // ownMark reports whether an offset is that of a checkpoint partition.
-func ownMark(topic, metadata string) (string, bool) {
+func ownMark(topic, metadata string) bool {
 	_, err := strconv.ParseInt(metadata, 10, 64)
-	return topic, err == nil && strings.HasSuffix(topic, ".checkpoints")
+	return err == nil && strings.HasSuffix(topic, ".checkpoints")
 }
 
 // IsJobError says that a group is a Weir job's, so that setting its offsets changes nothing.
@@ -207,7 +204,9 @@ func (e *IsJobError) Error() string {
 
 // Member is a member of a group.
 type Member struct {
-	ID, Client, Host string
+	ID     string `json:"id"`
+	Client string `json:"client"`
+	Host   string `json:"host"`
 }
 
 func (m Member) String() string {

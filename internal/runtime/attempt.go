@@ -47,6 +47,9 @@ type attempt struct {
 	// outputLags is the cleaner's last look at what readers do not see.
 	outputLags atomic.Pointer[[]outputLag]
 	files      *checkpoint.Files
+	// owner is the job as the owner of its files in the storage, owns that it is known to be: see own.
+	owner checkpoint.Owner
+	owns  bool
 	// savepointFiles are those of the savepoint that the attempt begins from.
 	savepointFiles *checkpoint.Files
 	savepoint      *checkpoint.Manifest
@@ -60,14 +63,19 @@ type attempt struct {
 	// goroutine that completes checkpoints, and to start before there is one.
 	last       *checkpoint.Pointer
 	lastOffset int64
+	// before is the last pointer of whoever ran before this attempt, nil if there was none.
+	before *checkpoint.Pointer
 	// taken is the checkpoint that the recovery took for the last, 0 for none; readUpTo is behind its pointer.
 	taken, readUpTo int64
 	base            *baseWork
 	known           []checkpoint.Committed
 	// unread are the offsets of pointers that could not be read for a moment, and may still be needed.
-	unread    []int64
-	listed    []checkpoint.Stored
-	cleanings chan cleaning
+	unread []int64
+	// left is the checkpoint that the lineage has left behind, nil for none, and leftUnread that it could not be read for a moment.
+	left       *checkpoint.Pointer
+	leftUnread bool
+	listed     []checkpoint.Stored
+	cleanings  chan cleaning
 	// unfinished are the savepoints that are being copied; savepointsDone brings those that are not any more.
 	unfinished     []checkpoint.Savepoint
 	savepointsDone chan checkpoint.Savepoint
@@ -196,7 +204,7 @@ func (a *attempt) describe(watermarks map[string]int64) []checkpoint.Operator {
 		if !ok {
 			wm = stream.MinTime
 		}
-		ops = append(ops, checkpoint.Operator{Name: n.Name, Kind: n.Kind, States: states[n.Name], Watermark: wm})
+		ops = append(ops, checkpoint.Operator{Name: n.Name, Kind: n.Kind, States: states[n.Name], Keys: keysOf(n, states[n.Name]), Watermark: wm})
 	}
 	return ops
 }

@@ -1,10 +1,11 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -17,88 +18,6 @@ import (
 	"github.com/weirstream/weir/sink"
 	"github.com/weirstream/weir/source"
 )
-
-// Fit is what a start of a job from a savepoint would do, found out without disturbing anybody.
-type Fit struct {
-	Job string `json:"job"`
-	// Savepoint is the savepoint's ID, or "checkpoint:<id>"; Checkpoint, Time (milliseconds since the Unix epoch) and Lineage
-	// are those of its checkpoint.
-	Savepoint  string `json:"savepoint"`
-	Checkpoint int64  `json:"checkpoint"`
-	Time       int64  `json:"time"`
-	Lineage    string `json:"lineage"`
-	// Fits says whether the job would start, Findings why not, and Begins, in a sentence, what it would begin from.
-	Fits     bool     `json:"fits"`
-	Findings []string `json:"findings"`
-	Begins   string   `json:"begins,omitempty"`
-	// CarriedOut: the job's lineage has begun from this savepoint already, so that a start goes on unless it says --again.
-	CarriedOut bool        `json:"carried_out"`
-	States     []FitState  `json:"states"`
-	Splits     []FitSplit  `json:"splits"`
-	Last       *FitLast    `json:"last_checkpoint,omitempty"`
-	Output     []FitOutput `json:"output"`
-	err        error       // the refusal
-	resolved   *checkpoint.Resolution
-}
-
-// Err is the refusal with which a start would end, nil if the savepoint fits.
-func (f *Fit) Err() error { return f.err }
-
-// Outcome is what becomes of a state.
-type Outcome string
-
-// The outcomes.
-const (
-	Restored     Outcome = "restored"
-	Dropped      Outcome = "dropped"
-	Incompatible Outcome = "does not fit"
-	BeginsEmpty  Outcome = "new, begins empty"
-)
-
-// FitState is one state of the savepoint, or one that the job has and the savepoint has not.
-type FitState struct {
-	Operator string  `json:"operator"`
-	State    string  `json:"state"`
-	Kind     string  `json:"kind"`
-	Type     string  `json:"type"`
-	Outcome  Outcome `json:"outcome"`
-	Why      string  `json:"why,omitempty"`
-}
-
-// FitSplit is where a partition would be read from.
-type FitSplit struct {
-	Source    string `json:"source"`
-	Topic     string `json:"topic"`
-	Partition int32  `json:"partition"`
-	Offset    int64  `json:"offset"`
-	// End is the end of the partition; -1 if it is not known. What lies between counts markers of transactions too.
-	End int64 `json:"end"`
-	// Again is how many of the offsets behind Offset the job's last checkpoint has read: they are read again. Skipped is how
-	// many it had still to read that are not read any more. Both are 0 if the job has no checkpoint.
-	Again   int64 `json:"again"`
-	Skipped int64 `json:"skipped"`
-	// New: the savepoint does not know the partition; Dropped: its source is gone.
-	New     bool `json:"new,omitempty"`
-	Dropped bool `json:"dropped,omitempty"`
-}
-
-// FitLast is the last checkpoint of the job.
-type FitLast struct {
-	Checkpoint int64  `json:"checkpoint"`
-	Time       int64  `json:"time"`
-	Lineage    string `json:"lineage"`
-	// Same: the savepoint is of the same lineage. Since is then how many checkpoints were committed after it.
-	Same  bool  `json:"same_lineage"`
-	Since int64 `json:"since"`
-}
-
-// FitOutput is what stands in a topic that the job writes, stamped at the time of the savepoint or later. The stamps are those
-// of the records, which are not always the time of writing.
-type FitOutput struct {
-	Topic string `json:"topic"`
-	// Offsets counts records and markers of transactions, from the first that is stamped so to the end.
-	Offsets int64 `json:"offsets"`
-}
 
 // CheckSavepoint says what a start would do that begins as the job's Start says, which names a savepoint or a checkpoint to
 // begin from. It opens the operators on an empty store, asks the brokers, and changes nothing. That something does not fit
@@ -124,21 +43,33 @@ func (j *Job) CheckSavepoint(ctx context.Context) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
+	var owned *checkpoint.OwnedError
+	if a.files != nil {
+		if err := a.notOwned(ctx); err != nil && !errors.As(err, &owned) {
+			return nil, err
+		}
+	}
 	res, p := checkpoint.Resolve(s), s.Savepoint
 	var refused *checkpoint.RefusedError
 	if p == nil || res.Err != nil && !errors.As(res.Err, &refused) {
-		return nil, errors.Join(res.Err, errNoSavepoint)
+		return nil, cmp.Or(res.Err, errNoSavepoint)
 	}
 	f := &Fit{
-		Job: cfg.Job, Savepoint: s.Request.ID, Checkpoint: p.Checkpoint, Time: p.Time, Lineage: p.Lineage, Findings: []string{}, err: res.Err, resolved: &res,
-		Begins: res.Note, States: []FitState{}, Splits: []FitSplit{}, Output: []FitOutput{},
+		Job: cfg.Job, Of: p.Job, Savepoint: s.Request.ID, Checkpoint: p.Checkpoint, Time: p.Time, Lineage: p.Lineage, Findings: []string{}, err: res.Err, resolved: &res,
+		Begins: res.Note, Dropped: append([]string{}, res.Dropped...), States: []FitState{}, Splits: []FitSplit{}, Output: []FitOutput{},
 	}
 	if refused != nil {
 		f.Findings = append(f.Findings, refused.Findings...)
 	}
+	if owned != nil {
+		f.Findings = append(f.Findings, owned.Error())
+	}
 	once := s.Request
 	once.Again = ""
 	f.CarriedOut = s.Last != nil && once.CarriedOut(s.Last.Request)
+	if err := f.broken(ctx, a, s); err != nil {
+		return nil, err
+	}
 	f.states(s)
 	f.last(s)
 	if err := a.fitSplits(ctx, f, s); err != nil {
@@ -150,8 +81,6 @@ func (j *Job) CheckSavepoint(ctx context.Context) (*Fit, error) {
 	return f, a.fitOutput(ctx, f)
 }
 
-var errNoSavepoint = errors.New("there is no savepoint to compare with")
-
 // look connects and reads the last pointer. It makes neither a topic nor a directory.
 func (a *attempt) look(ctx context.Context) (found last, err error) {
 	if a.client, err = kafka.Dial(ctx, a.cfg.Kafka); err != nil {
@@ -161,12 +90,11 @@ func (a *attempt) look(ctx context.Context) (found last, err error) {
 	if a.log, err = sink.NewPointerLog(a.client, a.cfg.logConfig()); err != nil {
 		return found, err
 	}
-	storage := a.cfg.Checkpoint.Storage
-	if _, statErr := os.Stat(storage); statErr == nil || strings.Contains(storage, "://") {
-		store, err := checkpoint.OpenStore(ctx, storage)
-		if err != nil {
-			return found, err
-		}
+	store, err := checkpoint.OpenStoreToRead(ctx, a.cfg.Checkpoint.Storage)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	if err == nil {
 		a.closers = append(a.closers, func() { _ = store.Close() })
 		a.files = a.filesOf(store)
 	}
@@ -198,12 +126,14 @@ func (f *Fit) states(s checkpoint.Start) {
 	for _, o := range s.Savepoint.Operators {
 		for _, st := range o.States {
 			out := FitState{Operator: o.Name, State: st.Name, Kind: st.Kind, Type: st.Type, Outcome: Restored}
-			i := slices.IndexFunc(misfits, func(m checkpoint.Misfit) bool { return m.Operator == o.Name && m.State == st.Name })
+			i := slices.IndexFunc(misfits, func(m checkpoint.Misfit) bool { return m.Operator == o.Name && (m.State == st.Name || m.State == "") })
 			switch {
 			case kept != nil && !has(kept.Operators, o.Name, st.Name), f.err == nil && kept == nil:
 				out.Outcome = Dropped
 			case i >= 0:
 				out.Outcome, out.Why = Incompatible, misfits[i].Finding
+			default:
+				out.New, out.Gone = changed(st, s.Job.Operators, o.Name)
 			}
 			f.States = append(f.States, out)
 		}
@@ -215,6 +145,25 @@ func (f *Fit) states(s checkpoint.Start) {
 			}
 		}
 	}
+}
+
+// changed lists the fields and columns that the job's declaration of a state has more and less than the savepoint's.
+func changed(was checkpoint.State, now []checkpoint.Operator, operator string) (added, gone []string) {
+	for _, o := range now {
+		for _, is := range o.States {
+			if o.Name != operator || is.Name != was.Name || was.Schema == "" || is.Schema == "" {
+				continue
+			}
+			w, err := checkpoint.ParseSchema(was.Schema)
+			if err != nil {
+				continue
+			}
+			if n, err := checkpoint.ParseSchema(is.Schema); err == nil {
+				added, gone = checkpoint.Lost(n, w), checkpoint.Lost(w, n)
+			}
+		}
+	}
+	return added, gone
 }
 
 func has(operators []checkpoint.Operator, name, state string) bool {
@@ -239,20 +188,12 @@ func (a *attempt) fitSplits(ctx context.Context, f *Fit, s checkpoint.Start) err
 	if f.err != nil {
 		from = s.Savepoint
 	}
-	done := map[string]int64{} // what the last checkpoint has read
-	if s.Last != nil {
-		for _, src := range s.Last.Sources {
-			for _, sp := range src.Splits {
-				done[fmt.Sprint(src.Name, "/", sp.Topic, "/", sp.Partition)] = sp.Offset
-			}
-		}
-	}
-	known := map[string]bool{}
+	done := hasRead(s)
+	known := map[checkpoint.SplitKey]bool{}
 	for _, src := range s.Savepoint.Sources {
-		gone := !slices.Contains(s.Job.Sources, src.Name)
 		for _, sp := range src.Splits {
-			known[fmt.Sprint(src.Name, "/", sp.Topic, "/", sp.Partition)] = true
-			if gone {
+			known[checkpoint.SplitKey{Source: src.Name, Topic: sp.Topic, Partition: sp.Partition}] = true
+			if !readsStill(s.Job, src.Name, sp.Topic) {
 				f.Splits = append(f.Splits, FitSplit{Source: src.Name, Topic: sp.Topic, Partition: sp.Partition, Offset: sp.Offset, End: -1, Dropped: true})
 			}
 		}
@@ -274,19 +215,51 @@ func (a *attempt) fitSplits(ctx context.Context, f *Fit, s checkpoint.Start) err
 		}
 		for _, src := range a.last.Sources[len(a.last.Sources)-1:] {
 			for _, sp := range src.Splits {
-				key := fmt.Sprint(src.Name, "/", sp.Topic, "/", sp.Partition)
+				key := checkpoint.SplitKey{Source: src.Name, Topic: sp.Topic, Partition: sp.Partition}
 				split := FitSplit{
 					Source: src.Name, Topic: sp.Topic, Partition: sp.Partition, Offset: sp.Offset,
 					End: a.sources[n].HighWatermark(sp.Topic, sp.Partition), New: !known[key],
 				}
 				if at, ok := done[key]; ok {
 					split.Again, split.Skipped = max(0, at-sp.Offset), max(0, sp.Offset-at)
+				} else if at, ok := done[checkpoint.SplitKey{Topic: sp.Topic, Partition: sp.Partition}]; ok {
+					split.Again = max(0, at-sp.Offset)
 				}
 				f.Splits = append(f.Splits, split)
 			}
 		}
 	}
 	return nil
+}
+
+// hasRead is, by source, topic and partition, up to where the last checkpoint has read; and by topic and partition alone up to
+// where a source has read that the job has no more, in the last checkpoint or in the savepoint.
+func hasRead(s checkpoint.Start) map[checkpoint.SplitKey]int64 {
+	done := map[checkpoint.SplitKey]int64{}
+	add := func(p *checkpoint.Pointer, last bool) {
+		if p == nil {
+			return
+		}
+		for _, src := range p.Sources {
+			for _, sp := range src.Splits {
+				where := checkpoint.SplitKey{Topic: sp.Topic, Partition: sp.Partition}
+				if last {
+					done[checkpoint.SplitKey{Source: src.Name, Topic: sp.Topic, Partition: sp.Partition}] = sp.Offset
+				}
+				if !readsStill(s.Job, src.Name, sp.Topic) {
+					done[where] = max(done[where], sp.Offset)
+				}
+			}
+		}
+	}
+	add(s.Savepoint, false)
+	add(s.Last, true)
+	return done
+}
+
+// readsStill reports whether a source of the job reads a topic.
+func readsStill(job checkpoint.Description, source, topic string) bool {
+	return slices.ContainsFunc(job.Topics, func(t checkpoint.Topic) bool { return t.Role == "source" && t.Step == source && t.Name == topic })
 }
 
 // judged reports that an error of a source says that what is restored does not fit what the brokers have.

@@ -74,22 +74,25 @@ func (a *attempt) needsUnread(keep []checkpoint.Committed, unfinished []checkpoi
 }
 
 // committed keeps the books after a commit: what of it is still needed, and what the cleaner may delete. While a pointer that
-// was not read is needed, only the attempt's own files are deleted: it cannot need those. The next attempt finds the others.
+// was not read is needed, that of the checkpoint left behind included, only the attempt's own files are deleted: it cannot need those. The next attempt finds the others.
 func (a *attempt) committed(p *checkpoint.Pointer) {
 	a.known = append(a.known, checkpoint.Committed{Offset: a.lastOffset, Pointer: p})
-	g := checkpoint.Retain(a.known, a.cfg.Checkpoint.Retained, p.Unfinished)
+	g := checkpoint.Retain(a.known, a.cfg.Checkpoint.Retained, p.Unfinished, a.left)
 	a.known = g.Keep
 	a.job.note(func(s *Status) { s.Checkpoint, s.CommittedAt = p.Checkpoint, p.Time })
 	if !p.First {
 		a.job.completed.Store(true)
 	}
 	files := g.Files
-	if a.needsUnread(g.Keep, p.Unfinished) {
-		files = slices.DeleteFunc(files, func(name string) bool { return checkpoint.AttemptOf(name) != a.id })
+	unread := a.needsUnread(g.Keep, p.Unfinished)
+	if unread {
 		g.Below = 0
 	}
+	if unread || a.leftUnread {
+		files = slices.DeleteFunc(files, func(name string) bool { return checkpoint.AttemptOf(name) != a.id })
+	}
 	if a.listed != nil {
-		files = append(files, checkpoint.Orphans(a.listed, a.known, a.id)...)
+		files = append(files, checkpoint.Orphans(a.listed, a.known, a.left, a.id)...)
 		a.listed = nil
 	}
 	w := cleaning{files: files, below: g.Below, sources: p.Sources}

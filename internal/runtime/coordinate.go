@@ -46,12 +46,28 @@ type coordination struct {
 	// that was committed before, so the end of an older copy in the same directory is no answer to it.
 	asked  map[string][]chan error
 	saving map[int64]*saving
+	// givenUp are the savepoints that could not be written, until a pointer is committed that does not list them any more.
+	givenUp []givenUp
 }
 
 // saving is a savepoint on its way, and who waits for it.
 type saving struct {
 	dir  string
 	done []chan error
+}
+
+// givenUp is a savepoint that could not be written. The next start does not try again what somebody was told had failed.
+type givenUp struct {
+	err  error
+	done []chan error
+	// checkpoint is the one whose pointer does not list it, 0 before that is triggered.
+	checkpoint int64
+}
+
+func (g *givenUp) answer() {
+	for _, done := range g.done {
+		done <- g.err
+	}
 }
 
 // What reaches the coordinator besides snapshots.
@@ -132,6 +148,10 @@ func (c *coordination) run(ctx context.Context) error {
 				r.done <- errors.New("the job is taking its last checkpoint: there will be no savepoint")
 				continue
 			}
+			if c.stop != nil && c.stop.Drain {
+				r.done <- errDraining
+				continue
+			}
 			if err := c.busy(r.dir); err != nil {
 				r.done <- err
 				continue
@@ -141,13 +161,16 @@ func (c *coordination) run(ctx context.Context) error {
 		case <-c.a.job.stops:
 			decisions = c.stopAsked()
 		}
-		for _, d := range decisions {
-			if err := c.carryOut(d); err != nil {
+		if err := c.carryOutAll(decisions); err != nil {
+			return err
+		}
+		if c.done && !c.awaited() {
+			if !c.goesOn() {
+				return errDone
+			}
+			if err := c.carryOutAll(c.coord.Record(c.now())); err != nil {
 				return err
 			}
-		}
-		if c.done && !c.awaited() && !c.goesOn() {
-			return errDone
 		}
 		if at, ok := c.coord.NextWake(); ok {
 			timer.Reset(max(0, at.Sub(c.now())))
@@ -189,22 +212,47 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 	case committed:
 		c.activity()
 		c.committed = m.checkpoint
-		return c.coord.Committed(m.checkpoint, c.now())
+		return append(c.coord.Committed(m.checkpoint, c.now()), c.recorded(m.checkpoint)...)
 	case failed:
 		return c.coord.Failed(m.checkpoint, m.err)
 	case broken:
 		// It belongs to the oldest checkpoint that is not committed.
 		return c.coord.Failed(c.committed+1, m.err)
 	case savepointDone:
-		if s := c.saving[m.checkpoint]; s != nil {
-			for _, done := range s.done {
-				done <- m.err
-			}
-			delete(c.saving, m.checkpoint)
-		}
+		return c.savepointEnded(m)
 	case sourceEnd:
 		if c.ended++; c.ended == len(c.a.readers) {
 			return c.coord.EndOfInput(c.now())
+		}
+	}
+	return nil
+}
+
+// savepointEnded answers whoever waits for a savepoint. If it could not be written, the pointers that list it are to be
+// followed by one that does not, also in an idle job.
+func (c *coordination) savepointEnded(m savepointDone) []checkpoint.Decision {
+	g := givenUp{err: m.err}
+	stops := false
+	if s := c.saving[m.checkpoint]; s != nil {
+		g.done = s.done
+		stops = c.stop != nil && c.stop.Savepoint == s.dir && c.standsAt(m.checkpoint)
+		delete(c.saving, m.checkpoint)
+	}
+	if m.err != nil && c.last && !stops {
+		g.err = fmt.Errorf("%w (the job is ending: its next start tries again)", m.err)
+	}
+	if m.err == nil || c.last { // goesOn decides what follows
+		g.answer()
+		return nil
+	}
+	c.givenUp = append(c.givenUp, g)
+	return c.coord.Record(c.now())
+}
+
+func (c *coordination) carryOutAll(decisions []checkpoint.Decision) error {
+	for _, d := range decisions {
+		if err := c.carryOut(d); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -222,6 +270,11 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		if d.Savepoint != "" {
 			c.saving[d.Checkpoint] = &saving{d.Savepoint, c.asked[d.Savepoint]}
 			delete(c.asked, d.Savepoint)
+		}
+		for i := range c.givenUp {
+			if c.givenUp[i].checkpoint == 0 {
+				c.givenUp[i].checkpoint = d.Checkpoint
+			}
 		}
 		if d.Last {
 			c.holdAt(d.Checkpoint)
@@ -250,6 +303,7 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		return d.Err
 	case checkpoint.DecideDone:
 		c.done = true // but a savepoint that is being copied is waited for
+		c.a.job.lastCommitted()
 	}
 	return nil
 }
@@ -289,6 +343,9 @@ func (c *coordination) awaited() bool {
 
 // refuseSavepoints answers whoever waits for a savepoint that this attempt will not make.
 func (c *coordination) refuseSavepoints() {
+	for _, g := range c.givenUp {
+		g.answer()
+	}
 	for _, done := range slices.Concat(slices.Collect(maps.Values(c.asked))...) {
 		done <- errors.New("the attempt ended before the savepoint was begun: ask again")
 	}

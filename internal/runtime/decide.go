@@ -36,6 +36,11 @@ func (a *attempt) preflight(ctx context.Context) error {
 	if p := res.Pointer; p != nil && len(p.AllFiles()) > 0 && (res.Kind != checkpoint.ResolvedSavepoint || a.savepointFiles == a.files) && a.elsewhere(ctx) {
 		return a.wrongStorage(p.Checkpoint)
 	}
+	if res.Kind == checkpoint.ResolvedSavepoint {
+		if err := a.wholeToBegin(ctx, res.Pointer); err != nil {
+			return err
+		}
+	}
 	if found.pointer == nil || res.Kind == checkpoint.ResolvedEnded {
 		return nil // nobody runs who could be disturbed, or nothing is read
 	}
@@ -76,8 +81,11 @@ func (a *attempt) topicsThere(ctx context.Context) error {
 	if _, err := kafka.NewCluster(a.client).Topic(ctx, a.log.Topic()); !errors.Is(err, kafka.ErrNoTopic) {
 		return nil // preflight follows; what is wrong with the topic is said where it is used
 	}
-	_, _, err := a.decide(ctx, last{}, 0)
-	return err
+	res, _, err := a.decide(ctx, last{}, 0)
+	if err != nil || res.Kind != checkpoint.ResolvedSavepoint {
+		return err
+	}
+	return a.wholeToBegin(ctx, res.Pointer)
 }
 
 // insist repeats a question about topics: a broker that has just started, or has just been told of a topic, may not know it
@@ -116,7 +124,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	if found.damage != nil {
 		a.logger.Warn("the last checkpoint is damaged: savepoints that were under way are not finished", "error", found.damage)
 	}
-	a.lastOffset = found.offset
+	a.lastOffset, a.before = found.offset, found.pointer
 	a.restored = checkpointOf(res.Pointer)
 	a.kind = res.Kind
 	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(found.pointer)})
@@ -149,7 +157,7 @@ func (a *attempt) decide(ctx context.Context, last last, group int64) (*checkpoi
 // observe gathers what the decision is made of, all but the group's checkpoint. topics are those that the job writes.
 func (a *attempt) observe(ctx context.Context, last last, topics []checkpoint.Topic) (s checkpoint.Start, err error) {
 	s = checkpoint.Start{
-		Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Now: a.now(), Retained: a.cfg.Checkpoint.Retained,
+		Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Now: a.now(),
 		GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job), Topic: a.log.Topic(), NewLineage: uuid.NewString(),
 	}
 	if s.Request, s.Savepoint, err = a.request(ctx, last.pointer); err != nil {

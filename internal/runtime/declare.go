@@ -32,11 +32,20 @@ func (j *Job) declaredOperators() ([]checkpoint.Operator, error) {
 				return nil, locate(n.role(), n.Name, err)
 			}
 			o.States = append(o.States, store.states...)
+			o.Keys = keysOf(n, o.States)
 		}
 		all = append(all, o)
 	}
 	j.declared.Store(&all)
 	return all, nil
+}
+
+// keysOf says what the keys of an operator's states are. One without state has no keys to compare.
+func keysOf(n *Node, states []checkpoint.State) string {
+	if len(states) == 0 {
+		return ""
+	}
+	return n.keys()
 }
 
 // declaring is an empty store that notes which states are asked for.

@@ -4,10 +4,11 @@
 //
 // The types to know: [Job] is a job that runs; [Job.Run] makes one attempt after the other. An attempt (attempt.go) is one
 // run between restarts: everything in it is made anew and thrown away at the first error. plan.go divides the graph into
-// tasks, chain.go, steps.go and build.go are the steps of one subtask and how they are wired, gate.go is the input of a subtask, type.go what crosses an
-// exchange, room.go keeps state within its memory. start.go, request.go, decide.go, declare.go and doubt.go are recovery, check.go says beforehand what a start
-// would do, coordinate.go and complete.go are the steps of a checkpoint, stop.go and stopping.go
-// what becomes of a request to stop, for the job and for its attempt.
+// tasks, chain.go, steps.go and build.go are the steps of one subtask and how they are wired, gate.go is the input of a
+// subtask, type.go what crosses an exchange, room.go keeps state within its memory. start.go, request.go, decide.go,
+// declare.go, owner.go and doubt.go are recovery, check.go says beforehand what a start would do (fit.go), coordinate.go and
+// complete.go are the steps of a checkpoint, stop.go and stopping.go what becomes of a request to stop, for the job and for
+// its attempt.
 //
 // The invariant that everything rests on: an attempt never repairs itself. The first error ends all of its goroutines, and
 // the next attempt begins from the last committed pointer, by the same path that a new process takes. So there is one way to
@@ -45,7 +46,7 @@
 //	  fill          1 while a base is written     gives Pebble the changes, links its tables          ends by itself; it may
 //	                                                                                                  outlive a full disk's
 //	                                                                                                  timeout (Backend.Close)
-//	drain           1 a reader, if drained        tells its source subtask that the input has ended           ends by itself;
+//	drain           1 a reader, if drained        tells its source subtask that the input has ended   ends by itself;
 //	                                                                                                  attempt's context
 //	savepoint       1 a savepoint under way       copies files, writes the manifest                   ends by itself; an hour;
 //	                                                                                                  attempt's context

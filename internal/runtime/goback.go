@@ -61,6 +61,17 @@ func (a *attempt) earlier(ctx context.Context, last *checkpoint.Pointer, id int6
 	if last == nil {
 		return refuse("topic %s has no checkpoint at all", a.log.Topic())
 	}
+	if left := last.Left; left != nil && left.Checkpoint == id && a.files != nil {
+		p, err := checkpoint.LoadLeft(ctx, a.files, left)
+		if err == nil {
+			a.savepointFiles = a.files
+			return &checkpoint.Manifest{ID: checkpoint.FromCheckpoint(id).ID, Pointer: p}, nil
+		}
+		if !isDamage(err) {
+			return nil, err
+		}
+		a.logger.Warn("the checkpoint that was left behind cannot be read from its file", "checkpoint", id, "error", err)
+	}
 	all, err := a.older(ctx, last.Checkpoint, id)
 	if err != nil {
 		return nil, err
@@ -88,12 +99,6 @@ func (a *attempt) earlier(ctx context.Context, last *checkpoint.Pointer, id int6
 
 // offerTimeout bounds the search for a checkpoint that is whole.
 const offerTimeout = time.Minute
-
-// elsewhere reports that the storage has no file of the job at all: it is not the one that the job had.
-func (a *attempt) elsewhere(ctx context.Context) bool {
-	listed, err := a.files.Store().List(ctx, a.cfg.Job+"/")
-	return err == nil && len(listed) == 0
-}
 
 // wrongStorage refuses a start whose files are all somewhere else. To go back to an older checkpoint, one without files, would
 // be bad advice: nothing is damaged.

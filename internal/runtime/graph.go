@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/operators"
@@ -19,6 +20,8 @@ type Node struct {
 	// Parallelism is the number of subtasks; 0 means the job's.
 	Parallelism int
 	Keyed       bool
+	// Keys says, of a step that gives events a key, what the key is; empty if that is not known, as of a function in Go.
+	Keys string
 	// Type moves events of the node's output; nil for a sink.
 	Type *Type
 	// Source and Make, or Make alone, or Sink: what the node does.
@@ -113,4 +116,16 @@ func (g *Graph) sidesOf(n *Node) []string {
 		}
 	}
 	return tags
+}
+
+// keys says what the keys of a node's states are, for each input that has some; empty if one of them is not known.
+func (n *Node) keys() string {
+	var all []string
+	for _, in := range n.Inputs {
+		if in.From.Keys == "" {
+			return ""
+		}
+		all = append(all, in.From.Keys)
+	}
+	return strings.Join(all, " | ")
 }

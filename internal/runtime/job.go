@@ -134,6 +134,9 @@ var errNotRunning = errors.New("the job has ended")
 // Savepoint takes a checkpoint that is to be kept, and copies it to a directory or URL, which must not hold a savepoint
 // already. It returns when the savepoint is whole. A copy that fails does not hurt the job.
 func (j *Job) Savepoint(ctx context.Context, dir string) error {
+	if err := tryPlace(ctx, dir); err != nil {
+		return err
+	}
 	r := savepointRequest{dir: dir, done: make(chan error, 1)}
 	select {
 	case j.requests <- r:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -110,6 +109,9 @@ func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkp
 		// The lineage began from it, and needs it no more.
 		return checkpoint.Request{Drop: r.Drop, Incompatible: r.Incompatible}, nil, nil
 	}
+	if checkpoint.IsStoreTrouble(err) {
+		return r, nil, fmt.Errorf("savepoint: %w", err) // nothing is wrong with the savepoint
+	}
 	if err != nil {
 		return r, nil, &checkpoint.RefusedError{What: "savepoint", Findings: []string{err.Error()}}
 	}
@@ -118,12 +120,7 @@ func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkp
 }
 
 func (a *attempt) readSavepoint(ctx context.Context, from string) (*checkpoint.Manifest, error) {
-	if !strings.Contains(from, "://") {
-		if _, err := os.Stat(from); err != nil { // opening a store would make the directory
-			return nil, err
-		}
-	}
-	store, err := checkpoint.OpenStore(ctx, from)
+	store, err := checkpoint.OpenStoreToRead(ctx, from)
 	if err != nil {
 		return nil, err
 	}

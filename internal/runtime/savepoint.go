@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,6 +14,29 @@ import (
 
 // savepointTimeout bounds the copy of a savepoint, whatever its size.
 const savepointTimeout = time.Hour
+
+// tryTimeout bounds the look at the place for a savepoint.
+const tryTimeout = 20 * time.Second
+
+// tryPlace finds out, before a checkpoint is taken for it or anything stops, that a savepoint cannot be written: its place
+// cannot be opened for writing, or holds one already, which is fs.ErrExist.
+func tryPlace(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	store, err := checkpoint.OpenStore(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("savepoint %s: %w", dir, err)
+	}
+	defer func() { _ = store.Close() }() // nothing is written
+	there, err := store.Exists(ctx, checkpoint.ManifestName)
+	if err != nil {
+		return fmt.Errorf("savepoint %s: %w", dir, err)
+	}
+	if there {
+		return fmt.Errorf("savepoint %s: there is one already: name another directory (%w)", dir, fs.ErrExist)
+	}
+	return nil
+}
 
 // startSavepoint copies a committed checkpoint to the savepoint's directory beside the checkpoints that follow. Until it
 // has a manifest, each pointer lists it, so that a recovery goes on with it. A copy that fails does not hurt the job.

@@ -45,6 +45,9 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		if err := a.preflight(ctx); err != nil {
 			return a, err
 		}
+		if err := a.own(ctx); err != nil {
+			return a, err
+		}
 	} else if err := a.stillOurs(ctx); err != nil {
 		return a, err
 	}
@@ -72,7 +75,11 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if res.Kind == checkpoint.ResolvedEnded {
 		for _, s := range res.Unfinished { // rule 13: whatever else there is to do
 			if _, err := a.copySavepoint(ctx, s); err != nil {
-				return a, fmt.Errorf("savepoint %s: %w", s.Directory, err)
+				err = fmt.Errorf("savepoint %s of the last checkpoint is not whole, and cannot be finished: %w", s.Directory, err)
+				if res.Pointer.Drained {
+					err = fmt.Errorf("%w; %w", checkpoint.Drained(res.Pointer), err)
+				}
+				return a, err
 			}
 		}
 		if res.Pointer.Drained {
@@ -83,6 +90,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	if err := a.restore(ctx, res); err != nil {
 		return a, err
 	}
+	a.tellAgain(res.Kind, res.Pointer, a.before)
 	a.laps.end("state")
 	cfg.Fault.At(fault.StateOpened)
 	a.tx.Begin(a.last.Checkpoint + 1)
@@ -170,6 +178,9 @@ func (a *attempt) connect(ctx context.Context) (err error) {
 	}
 	a.closers = append(a.closers, func() { _ = store.Close() })
 	a.files = a.filesOf(store)
+	if err := a.notOwned(ctx); err != nil {
+		return err
+	}
 	if err := a.log.Ensure(ctx); err != nil {
 		return err
 	}
@@ -282,7 +293,11 @@ func sortSplits(splits []checkpoint.Split) {
 
 // tell logs what the attempt begins from, and everything that is dropped on the way, by name (C38, C41).
 func (a *attempt) tell(res *checkpoint.Resolution) {
-	a.logger.Info(res.Note)
+	if res.Loses {
+		a.logger.Warn(res.Note)
+	} else {
+		a.logger.Info(res.Note)
+	}
 	for _, what := range res.Dropped {
 		a.logger.Warn(what)
 	}
@@ -298,7 +313,10 @@ func (a *attempt) first(ctx context.Context, res *checkpoint.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if !whole {
+	if err := a.leave(ctx, res, listed); err != nil {
+		return err
+	}
+	if !whole || a.leftUnread {
 		listed = nil // what the others need is not known
 	}
 	a.last.Operators = a.describe(a.watermarks)

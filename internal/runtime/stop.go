@@ -1,13 +1,9 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -74,10 +70,13 @@ type stopping struct {
 	// tried says that the attempt which runs was made or told to carry it out; if it ends otherwise, the request has failed, but
 	// for a plain one, which is tried once more (again).
 	tried, again bool
-	// whole says that the savepoint's manifest is written; cause, why it will not be.
-	whole bool
-	cause error
-	done  chan struct{} // closed with the outcome
+	// committed says that the last checkpoint is. whole says that the savepoint's manifest is written; cause, why it will not be.
+	committed, whole bool
+	cause            error
+	// failing, if set, is why the job goes on. Whoever asked hears so when a checkpoint is committed that is not the last: until
+	// then the last pointer says that the job has stopped, and is to become the savepoint.
+	failing error
+	done    chan struct{} // closed with the outcome
 }
 
 // Stop asks for a last checkpoint, after which Run returns nil. Without one Run returns an error: it returns in any case.
@@ -96,24 +95,19 @@ func (j *Job) Stop() {
 func (j *Job) RequestStop(r StopRequest) (StopStatus, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	old := j.asked
-	switch {
-	case old != nil && r.ID != "" && r.ID == old.ID:
-		return old.StopStatus, nil
-	case j.over:
-		return StopStatus{}, errNotRunning
-	case old != nil && old.Phase == StopUnderWay:
-		if r.Savepoint != "" && r.Savepoint != old.Savepoint || r.Drain && !old.Drain {
-			return StopStatus{}, &StopConflictError{old.StopStatus}
-		}
-		return old.StopStatus, nil
-	case (r.Savepoint != "" || r.Drain) && !j.ran.Load():
-		return StopStatus{}, errNotBegun
+	st, joins, err := j.joins(r)
+	if joins || err != nil {
+		return st, err
 	}
-	if r.Savepoint != "" && !strings.Contains(r.Savepoint, "://") {
-		// Known without a checkpoint, for a directory that this process can see.
-		if _, err := os.Stat(filepath.Join(r.Savepoint, checkpoint.ManifestName)); err == nil {
-			return StopStatus{}, fmt.Errorf("savepoint %s: there is one already: name another directory (%w)", r.Savepoint, fs.ErrExist)
+	if r.Savepoint != "" {
+		j.mu.Unlock()
+		err := tryPlace(context.Background(), r.Savepoint)
+		j.mu.Lock()
+		if err != nil {
+			return StopStatus{}, err
+		}
+		if st, joins, err := j.joins(r); joins || err != nil { // somebody may have asked meanwhile
+			return st, err
 		}
 	}
 	if r.ID == "" {
@@ -123,6 +117,25 @@ func (j *Job) RequestStop(r StopRequest) (StopStatus, error) {
 	j.asked.insist = !j.ran.Load() // nothing can be lost of a job that has not begun
 	signal(j.stops)
 	return j.asked.StopStatus, nil
+}
+
+// joins reports whether a request is one that there is already, or joins it; an error refuses it. It is called with the mutex held.
+func (j *Job) joins(r StopRequest) (st StopStatus, joins bool, err error) {
+	old := j.asked
+	switch {
+	case old != nil && r.ID != "" && r.ID == old.ID:
+		return old.StopStatus, true, nil
+	case j.over:
+		return StopStatus{}, false, errNotRunning
+	case old != nil && old.Phase == StopUnderWay:
+		if r.Savepoint != "" && r.Savepoint != old.Savepoint || r.Drain && !old.Drain {
+			return StopStatus{}, false, &StopConflictError{old.StopStatus}
+		}
+		return old.StopStatus, true, nil
+	case (r.Savepoint != "" || r.Drain) && !j.ran.Load():
+		return StopStatus{}, false, errNotBegun
+	}
+	return StopStatus{}, false, nil
 }
 
 // begin is called with the mutex held.
@@ -193,6 +206,33 @@ func (j *Job) savepointSettled(s *stopping, err error) {
 	s.whole, s.cause = err == nil, err
 }
 
+// lastCommitted notes that the pointer says of the job that it has stopped.
+func (j *Job) lastCommitted() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.asked != nil {
+		j.asked.committed = true
+	}
+}
+
+// failing notes that a job goes on, which it says by its next checkpoint. It reports false if the process has to end.
+func (j *Job) failing(s *stopping, cause error) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s.insist {
+		return false
+	}
+	s.failing = cause
+	return true
+}
+
+// failed returns why a request has failed that nobody was told of yet, nil for one that has not.
+func (j *Job) failed(s *stopping) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return s.failing
+}
+
 // stopFailed ends a request that the job does not stop for, and reports whether it goes on: not if the process has to end.
 func (j *Job) stopFailed(s *stopping, cause error) bool {
 	j.mu.Lock()
@@ -206,13 +246,22 @@ func (j *Job) stopFailed(s *stopping, cause error) bool {
 }
 
 // attemptFailed ends a request that the attempt which has ended was to carry out. A plain one is carried out by the next
-// attempt, which is made at once: all it needs is a recovery and a last checkpoint.
+// attempt, which is made at once: all it needs is a recovery and a last checkpoint. One whose last checkpoint is committed is
+// answered by that attempt.
 func (j *Job) attemptFailed(cause error) {
 	j.mu.Lock()
 	s := j.asked
 	failed := s != nil && s.Phase == StopUnderWay && s.tried
-	if failed && s.Savepoint == "" && !s.Drain && !s.again {
+	switch {
+	case !failed || s.again:
+	case s.Savepoint == "" && !s.Drain:
 		failed, s.again, s.tried = false, true, false
+	case s.committed:
+		// The next attempt's first checkpoint says that the job runs.
+		failed, s.again, s.tried = false, true, false
+		if s.failing == nil {
+			s.failing = cause
+		}
 	}
 	j.mu.Unlock()
 	if failed {
@@ -235,9 +284,9 @@ func (j *Job) ranOut(err error) {
 		j.outcome(s, StopFailed, err) // in another process
 		return
 	}
-	s.Checkpoint = checkpointed
+	s.Checkpoint = max(0, checkpointed) // 0, none, is left out
 	if err == nil {
-		err = s.cause
+		err = cmp.Or(s.cause, s.failing)
 	}
 	if s.Savepoint != "" && !s.whole {
 		if err == nil {

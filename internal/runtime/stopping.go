@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/source"
@@ -14,7 +15,11 @@ type tryToStop struct {
 	*stopping
 	// copied tells what became of its savepoint.
 	copied chan error
+	// resumed says that the job goes on, and is to commit a checkpoint before anybody hears of it.
+	resumed bool
 }
+
+var errDraining = errors.New("the job is being drained: there will be no savepoint but that of the stop")
 
 // hold is the barrier at which every subtask stands still, until the attempt ends or goOn is closed.
 type hold struct {
@@ -29,7 +34,13 @@ func (c *coordination) stopAsked() []checkpoint.Decision {
 	if s == nil || c.stop != nil {
 		return nil
 	}
+	failing := j.failed(s)
 	switch {
+	case failing != nil:
+		if j.stopFailed(s, failing) {
+			return nil
+		}
+		j.savepointSettled(s, failing) // it has to end all the same
 	case s.Savepoint == "":
 	case c.last:
 		// The input has ended, so the job ends too.
@@ -48,9 +59,9 @@ func (c *coordination) stopAsked() []checkpoint.Decision {
 			c.coord.LastSavepoint(s.Savepoint)
 		}
 	}
-	c.stop = &tryToStop{s, make(chan error, 1)}
+	c.stop = &tryToStop{stopping: s, copied: make(chan error, 1)}
 	j.setPhase(Stopping)
-	if s.Drain {
+	if s.Drain && failing == nil {
 		c.drain()
 		return nil
 	}
@@ -59,7 +70,17 @@ func (c *coordination) stopAsked() []checkpoint.Decision {
 
 // drain tells every source subtask that its input has ended. What its reader still brings is left unread; when all have
 // ended, the last checkpoint follows as at any end of the input.
+//
+// Barriers that are sent already come before that end (see sourceSubtask.handle), and none follows until all have ended: what
+// has fired early is in the last checkpoint only, which is marked.
 func (c *coordination) drain() {
+	c.coord.Draining()
+	for dir, done := range c.asked {
+		for _, d := range done {
+			d <- errDraining
+		}
+		delete(c.asked, dir)
+	}
 	for _, r := range c.a.readers {
 		c.a.group.Go(func() error {
 			select {
@@ -101,7 +122,7 @@ func (c *coordination) stand(checkpoint int64) error {
 
 // goesOn decides, when the last checkpoint is committed and nobody waits for a copy any more, whether the job ends. It does
 // not if the savepoint that it was to stop with could not be written: then its subtasks go on where they stand, as if it had
-// been any other checkpoint. Behind the end of its input, or if the process has to end, there is nothing to go on with.
+// been any other checkpoint, and its next one, which the caller asks for, says that it does. Behind the end of its input, or if the process has to end, there is nothing to go on with.
 func (c *coordination) goesOn() bool {
 	if c.stop == nil || c.stop.Savepoint == "" {
 		return false
@@ -112,13 +133,29 @@ func (c *coordination) goesOn() bool {
 		c.a.job.savepointSettled(c.stop.stopping, err)
 	default: // the last checkpoint was not to become that savepoint; why is known already
 	}
-	if err == nil || c.final || !c.a.job.stopFailed(c.stop.stopping, err) {
+	if err == nil || c.final || !c.a.job.failing(c.stop.stopping, err) {
 		return false
 	}
-	c.stop, c.last, c.done = nil, false, false
+	c.stop.resumed, c.last, c.done = true, false, false
 	c.coord.Resume(c.now())
 	close(c.hold.Swap(nil).goOn)
 	c.a.job.setPhase(Running)
-	signal(c.a.job.stops) // somebody may have asked again meanwhile
 	return true
+}
+
+// recorded ends what waited for a checkpoint: a stop that has failed, and savepoints that were given up.
+func (c *coordination) recorded(id int64) []checkpoint.Decision {
+	c.givenUp = slices.DeleteFunc(c.givenUp, func(g givenUp) bool {
+		if g.checkpoint == 0 || g.checkpoint > id {
+			return false
+		}
+		g.answer()
+		return true
+	})
+	if c.stop == nil || !c.stop.resumed || c.last { // if the input has ended, the job ends too
+		return nil
+	}
+	c.stop = nil
+	signal(c.a.job.stops) // somebody may have asked again meanwhile
+	return c.stopAsked()
 }

@@ -107,6 +107,12 @@ func (s *sourceSubtask) handle(ev source.Event) error {
 		}
 		return s.generate()
 	case source.EventEnd:
+		// A barrier that was sent before a drain is of a checkpoint that is not marked as drained.
+		for len(s.barriers) > 0 {
+			if err := s.barrier(<-s.barriers); err != nil {
+				return err
+			}
+		}
 		s.ended = true
 		if err := s.chain.stages[0].setWatermark(0, stream.MaxTime, false); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/weirstream/weir/checkpoint"
 )
 
-// fileTimeout bounds the copy of one file, whatever its size.
+// fileTimeout bounds the download or the copy of one file, whatever its size.
 const fileTimeout = 10 * time.Minute
 
 // copiers is how many files are copied at a time.

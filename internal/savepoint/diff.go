@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weirstream/weir/checkpoint"
 )
@@ -62,6 +63,8 @@ func Diff(ctx context.Context, was, is *Savepoint, scratch string) (_ *Differenc
 	switch {
 	case a.Job != b.Job:
 		d.note("they are of different jobs: %s and %s", a.Job, b.Job)
+	case a.Lineage != b.Lineage && beganFrom(b, was):
+		d.note("the second goes on from the first, in a lineage of its own")
 	case a.Lineage != b.Lineage:
 		d.note("they are of different lineages: one does not go on from the other")
 	}
@@ -127,14 +130,19 @@ func pairs[T any, N comparable](was, is []T, name func(*T) N) []pair[T] {
 }
 
 // splitOf is a split and the source that reads it.
+// beganFrom reports whether the lineage of a savepoint's pointer began from another savepoint.
+func beganFrom(p *checkpoint.Pointer, s *Savepoint) bool {
+	request, _, _ := strings.Cut(p.Request, "#")
+	return request == (checkpoint.Request{Kind: checkpoint.RequestFrom, ID: s.Manifest.ID}).String()
+}
+
 type splitOf struct {
 	source string
 	checkpoint.Split
 }
 
-type splitName struct {
-	source, topic string
-	partition     int32
+func (s *splitOf) key() checkpoint.SplitKey {
+	return checkpoint.SplitKey{Source: s.source, Topic: s.Topic, Partition: s.Partition}
 }
 
 func splitsOf(sources []checkpoint.Source) []splitOf {
@@ -149,7 +157,7 @@ func splitsOf(sources []checkpoint.Source) []splitOf {
 
 func splitChanges(was, is []checkpoint.Source) []SplitChange {
 	out := []SplitChange{}
-	for _, p := range pairs(splitsOf(was), splitsOf(is), func(s *splitOf) splitName { return splitName{s.source, s.Topic, s.Partition} }) {
+	for _, p := range pairs(splitsOf(was), splitsOf(is), (*splitOf).key) {
 		c := SplitChange{Change: p.change()}
 		if p.was != nil {
 			c.Source, c.Topic, c.Partition, c.Was = p.was.source, p.was.Topic, p.was.Partition, &p.was.Offset

@@ -80,7 +80,7 @@ func Inspect(ctx context.Context, s *Savepoint, scratch string) (*Report, error)
 	p := s.Pointer()
 	r := &Report{
 		Header: s.header(), Attempt: p.Attempt, Host: p.Host, Request: p.Request, From: p.From, KeyGroups: p.KeyGroups,
-		Topics: p.Topics, Sources: p.Sources, Dropped: p.Dropped, Files: p.AllFiles(),
+		Topics: p.Topics, Sources: p.Sources, Operators: []OperatorReport{}, Dropped: p.Dropped, Files: p.AllFiles(),
 	}
 	for _, f := range r.Files {
 		r.Bytes += f.Size

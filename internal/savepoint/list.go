@@ -1,6 +1,7 @@
 package savepoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func List(ctx context.Context, location string) ([]Listed, error) {
 	if err := thereIs(location); err != nil {
 		return nil, err
 	}
-	store, err := checkpoint.OpenStore(ctx, location)
+	store, err := checkpoint.OpenStoreToRead(ctx, location)
 	if err != nil {
 		return nil, fmt.Errorf("savepoints in %s: %w", location, err)
 	}
@@ -62,15 +63,12 @@ func List(ctx context.Context, location string) ([]Listed, error) {
 		out = append(out, look(ctx, below{store, folder}, join(location, folder), files))
 	}
 	slices.SortFunc(out, func(a, b Listed) int {
-		if a.Time != b.Time {
-			return int(b.Time/1000 - a.Time/1000)
-		}
-		return strings.Compare(a.Location, b.Location)
+		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Location, b.Location))
 	})
 	return out, nil
 }
 
-// thereIs reports a directory that is not there, which opening it as a store would make.
+// thereIs reports a directory that is not there, in the words of a list.
 func thereIs(location string) error {
 	if strings.Contains(location, "://") {
 		return nil

@@ -195,6 +195,8 @@ func writeSavepoint(t testing.TB, store checkpoint.Store, text string) {
 			p.Job = f[1]
 		case "lineage":
 			p.Lineage = f[1]
+		case "began": // with what its lineage began
+			p.Request = f[1]
 		case "checkpoint":
 			p.Checkpoint = integer(t, f[1])
 		case "groups":

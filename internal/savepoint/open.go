@@ -37,7 +37,7 @@ func Open(ctx context.Context, location string) (*Savepoint, error) {
 			return nil, fmt.Errorf("savepoint %s: it is a file: name the directory that has the %s", location, checkpoint.ManifestName)
 		}
 	}
-	store, err := checkpoint.OpenStore(ctx, location)
+	store, err := checkpoint.OpenStoreToRead(ctx, location)
 	if err != nil {
 		return nil, fmt.Errorf("savepoint %s: %w", location, err)
 	}

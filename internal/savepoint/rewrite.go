@@ -16,8 +16,9 @@ type RewriteOptions struct {
 	Clusters func(ctx context.Context, source string) (Logs, error)
 	// Force takes offsets outside of the log.
 	Force bool
-	// DropState, Rename and ResetWatermarks are those of [checkpoint.Edits].
+	// DropState, AcceptKeys, Rename and ResetWatermarks are those of [checkpoint.Edits].
 	DropState       []string
+	AcceptKeys      []string
 	Rename          map[string]string
 	ResetWatermarks bool
 }
@@ -37,7 +38,7 @@ type Rewriting struct {
 // Plan says what a rewriting makes of the savepoint. Nothing is written. An error that the user has to mend is an
 // [*EditError], which may join several.
 func (s *Savepoint) Plan(ctx context.Context, o RewriteOptions) (*Rewriting, error) {
-	edits := checkpoint.Edits{Force: o.Force, DropState: o.DropState, Rename: o.Rename, ResetWatermarks: o.ResetWatermarks}
+	edits := checkpoint.Edits{Force: o.Force, DropState: o.DropState, AcceptKeys: o.AcceptKeys, Rename: o.Rename, ResetWatermarks: o.ResetWatermarks}
 	if err := resolve(ctx, s.Pointer(), o, &edits); err != nil {
 		return nil, err
 	}

@@ -127,6 +127,7 @@ func resolve(ctx context.Context, p *checkpoint.Pointer, o RewriteOptions, edits
 	edits.Log = map[checkpoint.SplitKey]checkpoint.LogRange{}
 	edits.TopicIDs = map[string]checkpoint.TopicID{}
 	var errs []error
+	set := map[checkpoint.SplitKey]string{} // by what
 	for _, e := range o.Offsets {
 		if e.At != "offset" && o.Clusters == nil {
 			errs = append(errs, fmt.Errorf("set-offset %s: which offset that is, brokers have to say: give --brokers, or --job with the job's file", e.text))
@@ -141,6 +142,16 @@ func resolve(ctx context.Context, p *checkpoint.Pointer, o RewriteOptions, edits
 			if err != nil {
 				return err
 			}
+			for _, s := range src.Splits {
+				if !e.means(s) {
+					continue
+				}
+				key := checkpoint.SplitKey{Source: src.Name, Topic: s.Topic, Partition: s.Partition}
+				if before := set[key]; before != "" && before != e.text {
+					errs = append(errs, fmt.Errorf("set-offset %s: set-offset %s sets %s already", e.text, before, key))
+				}
+				set[key] = e.text
+			}
 			found = found || moved
 		}
 		if !found {
@@ -154,12 +165,17 @@ func resolve(ctx context.Context, p *checkpoint.Pointer, o RewriteOptions, edits
 	return nil
 }
 
+// means reports whether the edit is about a split of a source that it means.
+func (e *OffsetEdit) means(s checkpoint.Split) bool {
+	return s.Topic == e.Topic && (e.Partition < 0 || e.Partition == s.Partition)
+}
+
 // apply resolves an edit for the splits of one source. moved is false if the source has none that it means.
 func (e *OffsetEdit) apply(ctx context.Context, src checkpoint.Source, clusters func(context.Context, string) (Logs, error), edits *checkpoint.Edits) (moved bool, err error) {
 	var id checkpoint.TopicID
 	var logs map[int32]LogOffsets
 	for _, s := range src.Splits {
-		if s.Topic != e.Topic || e.Partition >= 0 && e.Partition != s.Partition {
+		if !e.means(s) {
 			continue
 		}
 		moved = true

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/pebblestate"
 )
-
-// fetchTimeout bounds the download of one file, whatever its size.
-const fetchTimeout = 10 * time.Minute
 
 // State opens the state to look at. Its files are copied, each verified by its hash, to a directory of its own below
 // scratch, the system's for temporary files if that is "". The view's Close removes it.
@@ -62,14 +58,14 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 }
 
 func (s *Savepoint) read(ctx context.Context, f checkpoint.File) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
 	return s.Files.ReadVerified(ctx, f)
 }
 
 // fetch downloads a file by way of the local disk: a base may be larger than the memory.
 func (s *Savepoint) fetch(ctx context.Context, dir string, f checkpoint.File) (io.ReadCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
 	local, err := os.CreateTemp(dir, "fetch-")
 	if err != nil {

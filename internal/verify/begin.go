@@ -188,14 +188,9 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 	if strings.HasPrefix(from, checkpoint.FromCheckpointPrefix) {
 		return nil, refuse("", "the job began anew from %s, whose files may be gone: give --from a savepoint that is newer", from)
 	}
-	if !strings.Contains(from, "://") {
-		if _, err := os.Stat(from); err != nil {
-			return nil, fmt.Errorf("savepoint: %w", err) // opening a store would make the directory
-		}
-	}
-	store, err := checkpoint.OpenStore(ctx, from)
+	store, err := checkpoint.OpenStoreToRead(ctx, from)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("savepoint: %w", err)
 	}
 	files := checkpoint.NewFiles(store, nil)
 	m, err := checkpoint.ReadManifest(ctx, files)
@@ -205,10 +200,12 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 	p := m.Pointer
 	b := &beginning{offsets: map[splitKey]int64{}, savepoint: p, files: files, checkpoint: p.Checkpoint}
 	began, _, _ := strings.Cut(p0.Request, "#")
+	// A job may have begun from a savepoint of another one: a copy beside it.
+	begins := p.Lineage == p0.Lineage || began == (checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}).String()
 	switch {
-	case p.Job != job.Name:
+	case !begins && p.Job != job.Name:
 		err = refuse("", "savepoint %s is of job %q", from, p.Job)
-	case p.Lineage != p0.Lineage && began != (checkpoint.Request{Kind: checkpoint.RequestFrom, ID: m.ID}).String():
+	case !begins:
 		err = refuse("", "savepoint %s is of another history of the job than what runs now, which began with %s", from, p0.Request)
 	case p.Lineage == p0.Lineage && p.Checkpoint > p0.Checkpoint:
 		err = refuse("", "savepoint %s is newer than the last checkpoint", from)

@@ -85,7 +85,7 @@ func lastPointer(ctx context.Context, log *sink.PointerLog, job *Job) (*checkpoi
 	}
 	p, err := checkpoint.DecodePointer(logged.Value)
 	if err == nil && p.File != nil {
-		store, opening := checkpoint.OpenStore(ctx, job.Checkpoint.Storage)
+		store, opening := checkpoint.OpenStoreToRead(ctx, job.Checkpoint.Storage)
 		if opening != nil {
 			return nil, opening
 		}

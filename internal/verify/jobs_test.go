@@ -270,6 +270,40 @@ func TestAVerificationBeginsFromASavepoint(t *testing.T) {
 	}
 }
 
+// So is a copy beside it: a job of another name that began from the savepoint. Before that, the savepoint is another job's.
+func TestACopyBesideTheJobIsVerifiedFromTheSavepointItBeganFrom(t *testing.T) {
+	c := newCluster(t, "in", "out", "copied")
+	named := func(name string) *job.Graph {
+		g := job.New(name)
+		byKey := job.KeyBy(job.From(g, "in", in(), decode), "by-key", func(n number) string { return n.Key })
+		sum := job.Via(byKey, "sum", operators.Reduce(func(a, b number) number { return number{b.Key, a.N + b.N} }))
+		job.To(sum, "out", to(map[string]string{"sums": "out", "copy": "copied"}[name]), encode)
+		return g
+	}
+	o := c.options()
+	c.feed(0, 40, 4)
+	r := c.start(named("sums"), o)
+	eventually(t, "the first half", func() bool { return r.read() >= 40 })
+	dir := t.TempDir() + "/savepoint"
+	if err := r.Savepoint(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	c.feed(40, 80, 4)
+	r = c.start(named("copy"), o)
+	eventually(t, "all of it", func() bool { return r.read() >= 80 })
+	r.stop()
+	c.refused(named("copy"), o, job.VerifyOptions{From: dir}, `is of job "sums"`)
+
+	o.Start = job.Start{From: dir}
+	r = c.start(named("copy"), o)
+	eventually(t, "the second half", func() bool { return r.read() >= 40 })
+	r.stop()
+	if report := c.verified(named("copy"), o, job.VerifyOptions{}); report.From == "" || report.Records != 40 || report.Outputs[0].Equal != 40 {
+		t.Errorf("got %+v", report)
+	}
+}
+
 // State that does not fit into memory goes to disk and comes back.
 func TestStateMayBeLargerThanTheMemory(t *testing.T) {
 	c := newCluster(t, "in", "out")

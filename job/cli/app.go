@@ -95,6 +95,7 @@ func (p *program) app() *cli.App {
 	everyCommand(app.Commands, func(c *cli.Command) {
 		c.OnUsageError = func(ctx *cli.Context, err error, _ bool) error { return usagef("%s: %s", called(ctx), flagError(err)) }
 		c.HideHelpCommand = true
+		c.Before = noEmpty
 		if c.Subcommands != nil && c.Action == nil {
 			c.Action = func(ctx *cli.Context) error {
 				if ctx.Args().Present() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -77,8 +78,11 @@ type optional struct {
 
 // Set implements [flag.Value]; a flag that stands alone is set to "true".
 func (o *optional) Set(s string) error {
-	if s == "true" {
+	switch s {
+	case "true":
 		s = o.alone
+	case "": // --fresh=$ID without an ID is another request than --fresh
+		return errors.New("the value behind the = is missing")
 	}
 	o.set, o.value = true, s
 	return nil

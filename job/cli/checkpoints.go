@@ -29,7 +29,8 @@ func (p *program) checkpoints() *cli.Command {
 				Name: "list", Usage: "list checkpoints, newest first", ArgsUsage: p.jobArg("JOB"),
 				Description: "JOB is a file or a job's name. A start continues from the newest; run JOB --from checkpoint:ID goes back to an\n" +
 					"older one that is RESTORABLE: all that it needs is there, by name and size. checkpoint.retained (1) says how many are\n" +
-					"at least; others stay until the job that runs deletes what they need, which may be at its next checkpoint.",
+					"at least; others stay until the job that runs deletes what they need, which may be at its next checkpoint. The last one\n" +
+					"of a lineage that was left behind (by --fresh, --from) stays until another lineage begins.",
 				Flags:  flags(&cli.IntFlag{Name: "limit", Value: 20, Usage: "how many"}),
 				Action: p.listCheckpoints,
 			},
@@ -148,10 +149,15 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 	}
 	t := plainTable(p.stdout)
 	t.AppendHeader(table.Row{"id", "time", "attempt", "lineage", "host", "began with", "size", "restorable", "note"})
+	var next *checkpoint.Pointer
 	for i, ptr := range listed {
-		n := note(ptr.Pointer)
+		n := note(ptr.Pointer, next)
+		next = ptr.Pointer
 		if i == 0 {
 			n = strings.TrimSuffix("a start continues from it, "+n, ", ")
+		}
+		if ptr.Left {
+			n = strings.TrimSuffix("left behind, "+n, ", ")
 		}
 		whole := "yes"
 		if !ptr.Restorable {
@@ -194,6 +200,7 @@ func (p *program) showCheckpoint(c *cli.Context) error {
 	}
 	defer l.client.Close()
 	var newest, oldest int64
+	var next *checkpoint.Pointer
 	for i := range l.pointers {
 		ptr, err := l.decoded(i)
 		if err != nil {
@@ -207,9 +214,34 @@ func (p *program) showCheckpoint(c *cli.Context) error {
 			if asJSON {
 				return p.printJSON(ptr)
 			}
-			p.printPointer(ptr)
+			p.printPointer(ptr, next)
 			return nil
 		}
+		next = ptr
 	}
-	return fmt.Errorf("checkpoint %d is not in the topic: the newest is %d, the oldest %d", id, newest, oldest)
+	left, err := l.leftBehind(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case left == nil:
+		return fmt.Errorf("checkpoint %d is not in the topic: the newest is %d, the oldest %d", id, newest, oldest)
+	case asJSON:
+		return p.printJSON(left)
+	}
+	p.printPointer(left, nil)
+	return nil
+}
+
+// leftBehind reads the checkpoint that was left behind, nil if it is another one or where the files are is not known.
+func (l *logged) leftBehind(ctx context.Context, id int64) (*checkpoint.Pointer, error) {
+	newest, err := l.decoded(0)
+	if err != nil || newest.Left == nil || newest.Left.Checkpoint != id || l.storage == "" {
+		return nil, err
+	}
+	store, err := checkpoint.OpenStore(ctx, l.storage)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return checkpoint.LoadLeft(ctx, checkpoint.NewFiles(store, nil), newest.Left)
 }

@@ -26,6 +26,7 @@ func (p *program) checkpointsGC() *cli.Command {
 			"A job that starts cleans up by itself; this is for a job that is not to start, and for what a storage has kept.",
 		Flags: slices.Concat(p.jobFlags(), nameFlags(), outputFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be deleted", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "left", Usage: "give up the checkpoint of the lineage that was left behind, which stays otherwise", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "leave files of attempts that ended less than that ago"},
 		}),
 		Action: p.collectGarbage,
@@ -76,11 +77,18 @@ func (p *program) collectGarbage(c *cli.Context) error {
 	if err := j.alone(ctx); err != nil {
 		return err
 	}
-	store, err := checkpoint.OpenStore(ctx, j.storage)
+	open := checkpoint.OpenStore
+	if c.Bool("dry-run") {
+		open = checkpoint.OpenStoreToRead
+	}
+	store, err := open(ctx, j.storage)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	if err := j.owns(ctx, store); err != nil {
+		return err
+	}
 	listed, err := store.List(ctx, j.job+"/0/")
 	if err != nil {
 		return err
@@ -89,11 +97,27 @@ func (p *program) collectGarbage(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := checkpoint.Collect(listed, pointers, time.Now().UnixMilli(), c.Duration("grace").Milliseconds())
+	left, err := j.left(ctx, store, pointers[len(pointers)-1].Pointer.Left)
+	if err != nil {
+		return err
+	}
+	var first []checkpoint.Stored
+	if c.Bool("left") {
+		if left == nil {
+			return fmt.Errorf("nothing was deleted: job %s has left no checkpoint behind", j.job)
+		}
+		// Without this file the rest is garbage, to the job as well: it does not have to be told. So it goes whoever wrote it.
+		file := left.File
+		first = []checkpoint.Stored{{Name: file.Name, Size: file.Size}}
+		listed = slices.DeleteFunc(listed, func(f checkpoint.Stored) bool { return f.Name == file.Name })
+		left = nil
+	}
+	found := checkpoint.Collect(listed, pointers, left, time.Now().UnixMilli(), c.Duration("grace").Milliseconds())
 	out := &collected{
 		Job: j.job, Storage: store.String(), Newest: pointers[len(pointers)-1].Pointer.Checkpoint, DryRun: c.Bool("dry-run"), Deleted: []string{},
 		Listed: len(found.Listed), Running: len(found.Running), Young: len(found.Young), Foreign: len(found.Foreign),
 	}
+	found.Delete = append(first, found.Delete...)
 	note := func(f checkpoint.Stored) {
 		out.Deleted = append(out.Deleted, f.Name)
 		out.DeletedBytes += f.Size
@@ -109,6 +133,19 @@ func (p *program) collectGarbage(c *cli.Context) error {
 		return p.printJSON(out)
 	}
 	p.printCollected(out)
+	return nil
+}
+
+// owns refuses to collect in a storage that is another job's, by its owner file.
+func (j *connected) owns(ctx context.Context, store checkpoint.Store) error {
+	id, err := j.cluster.ID(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = checkpoint.NewFiles(store, nil).CheckOwner(ctx, checkpoint.Owner{Job: j.job, Topic: j.options.Topic(j.job), Cluster: id})
+	if err != nil {
+		return fmt.Errorf("nothing was deleted: %w", err)
+	}
 	return nil
 }
 
@@ -155,6 +192,21 @@ func (j *connected) committed(ctx context.Context, store checkpoint.Store) ([]ch
 		out = append(out, checkpoint.Committed{Offset: at.Offset, Pointer: ptr})
 	}
 	return out, nil
+}
+
+// left reads the checkpoint that was left behind; nil if there is none, or what it needs cannot be known any more.
+func (j *connected) left(ctx context.Context, store checkpoint.Store, l *checkpoint.Left) (*checkpoint.Pointer, error) {
+	if l == nil {
+		return nil, nil
+	}
+	p, err := checkpoint.LoadLeft(ctx, checkpoint.NewFiles(store, nil), l)
+	if checkpoint.IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nothing was deleted: %w", err)
+	}
+	return p, nil
 }
 
 func (p *program) printCollected(c *collected) {

@@ -67,6 +67,20 @@ func (p *program) clusterOf(c *cli.Context) (brokers kafka.Config, config *runti
 	return config.Kafka, config, true, nil
 }
 
+// ownClusters are those of sources that do not read from the job's, by their names; config may be nil.
+func ownClusters(config *runtime.Config) map[string]kafka.Config {
+	own := map[string]kafka.Config{}
+	if config == nil {
+		return own
+	}
+	for _, n := range config.Graph.Nodes {
+		if n.Source != nil && n.Source.Kafka != nil {
+			own[n.Name] = *n.Source.Kafka
+		}
+	}
+	return own
+}
+
 // sourceLogs gives the cluster of a source, by its name before renaming, nil if no brokers were named. Each is dialled when it
 // is asked for, once.
 func (p *program) sourceLogs(c *cli.Context, rename map[string]string) (func(context.Context, string) (savepoint.Logs, error), func(), error) {
@@ -74,6 +88,7 @@ func (p *program) sourceLogs(c *cli.Context, rename map[string]string) (func(con
 	if err != nil || !ok {
 		return nil, func() {}, err
 	}
+	own := ownClusters(config)
 	clients := map[string]*kgo.Client{}
 	closeAll := func() {
 		for _, cl := range clients {
@@ -82,11 +97,9 @@ func (p *program) sourceLogs(c *cli.Context, rename map[string]string) (func(con
 	}
 	return func(ctx context.Context, source string) (savepoint.Logs, error) {
 		of, name := main, ""
-		if config != nil {
-			for _, n := range config.Graph.Nodes {
-				if n.Source != nil && n.Source.Kafka != nil && (n.Name == source || n.Name == rename[source]) {
-					of, name = *n.Source.Kafka, n.Name
-				}
+		for _, called := range []string{source, rename[source]} {
+			if at, ok := own[called]; ok {
+				of, name = at, called
 			}
 		}
 		if clients[name] == nil {

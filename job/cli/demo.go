@@ -25,7 +25,7 @@ func (p *program) demo() *cli.Command {
 		Description: "Starts a Kafka in memory, feeds it, runs examples/clicks.yaml, kills its process again and again, and compares what\n" +
 			"comes out with what a plain loop computes. Exits with 0 if nothing is lost, doubled or out of order, else with 1.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "keep", Usage: "leave everything running at the end, to look at, until Ctrl-C"},
+			&cli.BoolFlag{Name: "keep", Usage: "leave everything running at the end, to look at, until Ctrl-C", DisableDefaultText: true},
 			&cli.Uint64Flag{Name: "seed", Usage: "repeat the input and the moments of the kills of an earlier demonstration"},
 			&cli.Int64Flag{Name: "events", Value: 300_000, Usage: "number of events"},
 			&cli.DurationFlag{Name: "over", Value: 12 * time.Second, Usage: "how long feeding them takes"},

@@ -23,7 +23,7 @@ func (p *program) doctor() *cli.Command {
 		Description: "Changes nothing but a file of its own in the checkpoint storage, which it removes, and does not disturb a job that\n" +
 			"runs. Run it where the job runs: in the same container, as the same user. Exits with 0 if no finding is an error.",
 		Flags: append(slices.Concat(p.jobFlags(), addressFlags("as for run"), outputFlags()),
-			&cli.BoolFlag{Name: "deep", Usage: "read every file of the last checkpoint and compare it with its hash"},
+			&cli.BoolFlag{Name: "deep", Usage: "read every file of the last checkpoint and compare it with its hash", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "how long each check may take"}),
 		Action: p.runDoctor,
 	}

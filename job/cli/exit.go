@@ -37,7 +37,7 @@ const (
 	ExitMissingTopic = 7
 	// ExitRestore: what is to be restored does not fit the job, is damaged, or a file of it is not there.
 	ExitRestore = 8
-	// ExitStorage: the checkpoint storage or the local directory cannot be used: not allowed, full, gone.
+	// ExitStorage: the checkpoint storage or the local directory cannot be used: not allowed, full, gone, another job's.
 	ExitStorage = 9
 	// ExitPortInUse: the HTTP address cannot be listened on.
 	ExitPortInUse = 10
@@ -49,7 +49,8 @@ const (
 	ExitDifferent = 14
 	// ExitUndecided: verify: it cannot be told, since the output depends on more than the input, or the input's beginning is gone.
 	ExitUndecided = 15
-	// ExitSignal and the signal's number, as shells have it: a second SIGINT (130) or SIGTERM (143) ended the process at once.
+	// ExitSignal and the signal's number, as shells have it: a second SIGINT (130) or SIGTERM (143), a second after the first or later,
+	// ended the process at once.
 	ExitSignal = 128
 )
 
@@ -86,6 +87,8 @@ func ExitCode(err error) int {
 		return ExitAuthentication
 	case errors.Is(err, kafka.ErrNoTopic), as[*source.MissingTopicError](err):
 		return ExitMissingTopic
+	case as[*checkpoint.OwnedError](err):
+		return ExitStorage
 	case as[*checkpoint.RefusedError](err), as[*checkpoint.DamagedError](err), as[*source.RestoreError](err), as[*source.TopicRecreatedError](err),
 		errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, pebblestate.ErrCorrupt), errors.Is(err, pebblestate.ErrMismatch):
 		return ExitRestore

@@ -53,6 +53,7 @@ func TestEachErrorHasItsExitCode(t *testing.T) {
 		{"a file of a savepoint is not there", fmt.Errorf("savepoint x: reading /s/a.base: %w", syscall.ENOENT), ExitRestore},
 		{"an object of a checkpoint is not there", fmt.Errorf("reading s3://b/a.base: %w", fs.ErrNotExist), ExitRestore},
 		{"a bucket whose keys are refused", fmt.Errorf("storage s3://b: %w", &checkpoint.StoreError{Text: "x", Err: syscall.ECONNREFUSED}), ExitStorage},
+		{"the storage is another job's", &checkpoint.OwnedError{Asks: &checkpoint.Owner{}, Err: checkpoint.ErrCorrupt}, ExitStorage},
 		{"the local directory is not there", &fs.PathError{Op: "open", Path: "/l/x", Err: syscall.ENOENT}, ExitStorage},
 		{"start offset out of range", &source.OptionError{Option: "start_offsets"}, ExitUsage},
 		{"an option that does not fit the broker", &runtime.OptionError{Err: errors.New("x")}, ExitUsage},

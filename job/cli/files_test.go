@@ -355,3 +355,90 @@ func TestGarbageIsCollectedBesideTheJob(t *testing.T) {
 	says(t, ExitOther, "topic other.sums.checkpoints is that of another job called sums", append([]string{"checkpoints", "gc"}, asFiles...)...)
 	other.stop()
 }
+
+// What a lineage has left behind is listed, shown and kept, until it is given up; a start does not stumble over that.
+func TestWhatIsLeftBehindStaysUntilItIsGivenUp(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	asFiles := []string{file, "--set", "checkpoint.inline_threshold=1B"}
+	with := func(args ...string) []string { return append(args, asFiles...) }
+	type listed struct {
+		Checkpoint int64
+		Restorable bool
+		Lacks      string
+		Left       bool `json:"left_behind"`
+	}
+	left := func() (out []listed) {
+		t.Helper()
+		for _, l := range fromJSON[[]listed](t, with("checkpoints", "list")...) {
+			if l.Left {
+				out = append(out, l)
+			}
+		}
+		return out
+	}
+	j := start(t, asFiles...)
+	produce(t, b, "numbers", sum("a", 0))
+	j.until("a result", func() bool { return len(totals(t, b)) == 1 })
+	j.stop()
+	says(t, ExitOther, "has left no checkpoint behind", with("checkpoints", "gc", "--left")...)
+	newest := fromJSON[[]listed](t, with("checkpoints", "list")...)[0].Checkpoint
+
+	j = start(t, append(asFiles, "--fresh")...)
+	for n := range 5 {
+		produce(t, b, "numbers", sum("a", n))
+		j.until("a result", func() bool { return len(totals(t, b)) == n+3 })
+	}
+	for _, trimmed := range []bool{false, true} {
+		if trimmed { // as the job does every 10 seconds
+			trim(t, b, "weir.sums.checkpoints")
+		}
+		if got := left(); len(got) != 1 || got[0].Checkpoint != newest || !got[0].Restorable {
+			t.Errorf("left behind: %+v, want checkpoint %d", got, newest)
+		}
+	}
+	if c := fromJSON[collected](t, with("checkpoints", "gc", "--grace", "0s")...); len(c.Deleted) != 0 {
+		t.Errorf("%+v", c)
+	}
+	if got := fromJSON[checkpoint.Pointer](t, append(with("checkpoints", "show"), fmt.Sprint(newest))...); got.Checkpoint != newest {
+		t.Errorf("%+v", got)
+	}
+	if c := fromJSON[collected](t, with("checkpoints", "gc", "--left", "--dry-run", "--grace", "0s")...); len(c.Deleted) < 2 || len(left()) != 1 {
+		t.Errorf("%+v", c)
+	}
+	if c := fromJSON[collected](t, with("checkpoints", "gc", "--left", "--grace", "0s")...); len(c.Deleted) < 2 {
+		t.Errorf("%+v", c)
+	}
+	if got := left(); len(got) != 1 || got[0].Restorable || got[0].Lacks != "its pointer is not there" {
+		t.Errorf("given up: %+v", got)
+	}
+	j.stop()
+	j = start(t, asFiles...)
+	produce(t, b, "numbers", sum("a", 5))
+	j.until("a result", func() bool { return len(totals(t, b)) == 8 })
+	j.stop()
+	if got := left(); len(got) != 0 {
+		t.Errorf("after another start: %+v", got)
+	}
+}
+
+// trim deletes all records of a topic of one partition but the last two: one and its transaction's marker.
+func trim(t *testing.T, broker, topic string) {
+	t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	ends, err := adm.ListEndOffsets(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _ := ends.Lookup(topic, 0)
+	at := kadm.Offsets{}
+	at.Add(kadm.Offset{Topic: topic, At: end.Offset - 2})
+	if _, err := adm.DeleteRecords(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+}

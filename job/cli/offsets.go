@@ -169,7 +169,7 @@ func (j *connected) last(ctx context.Context, topic string) (*checkpoint.Pointer
 	if j.storage == "" {
 		return nil, fmt.Errorf("job %s: the offsets of checkpoint %d are in a file of its storage: name the job's file", j.job, head.Checkpoint)
 	}
-	store, err := checkpoint.OpenStore(ctx, j.storage)
+	store, err := checkpoint.OpenStoreToRead(ctx, j.storage)
 	if err != nil {
 		return nil, err
 	}

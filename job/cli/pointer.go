@@ -13,12 +13,12 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// printPointer shows a checkpoint to a person.
-func (p *program) printPointer(ptr *checkpoint.Pointer) {
+// printPointer shows a checkpoint to a person. Next is the pointer that follows in the topic, nil for none.
+func (p *program) printPointer(ptr, next *checkpoint.Pointer) {
 	fmt.Fprintf(p.stdout, "checkpoint %d of job %s, %s\n", ptr.Checkpoint, ptr.Job, stamp(ptr.Time))
 	fmt.Fprintf(p.stdout, "attempt %s on host %s\nlineage %s, began with %s\n", ptr.Attempt, ptr.Host, ptr.Lineage, ptr.Request)
 	fmt.Fprintf(p.stdout, "shard %d of %d, %d key groups, state %s", ptr.Shard, ptr.Shards, ptr.KeyGroups, stateSize(ptr))
-	if n := note(ptr); n != "" {
+	if n := note(ptr, next); n != "" {
 		fmt.Fprintf(p.stdout, " (%s)", n)
 	}
 	fmt.Fprint(p.stdout, "\n\n")
@@ -61,23 +61,16 @@ func (p *program) printPointer(ptr *checkpoint.Pointer) {
 
 // stateSize is the size of a checkpoint's state as far as its pointer lists it.
 func stateSize(ptr *checkpoint.Pointer) string {
-	if ptr.File != nil {
+	if ptr.File != nil && ptr.Sources == nil {
 		return "in a file"
 	}
-	var n int64
-	if ptr.Base != nil {
-		for _, f := range ptr.Base.Files {
-			n += f.Size
-		}
-	}
-	for _, d := range ptr.Deltas {
-		n += d.Size
-	}
-	return humanize.IBytes(uint64(n))
+	return humanize.IBytes(uint64(ptr.StateBytes()))
 }
 
-func note(ptr *checkpoint.Pointer) string {
+// note says what is special about a checkpoint. What was to follow on it, its pointer cannot know: the next one tells.
+func note(ptr, next *checkpoint.Pointer) string {
 	var notes []string
+	wentOn := next != nil && next.Attempt == ptr.Attempt
 	if ptr.First {
 		notes = append(notes, "first of its attempt")
 	}
@@ -86,11 +79,15 @@ func note(ptr *checkpoint.Pointer) string {
 		notes = append(notes, "drained")
 	case ptr.Final:
 		notes = append(notes, "end of the input")
+	case ptr.Last && wentOn && ptr.Savepoint != "":
+		notes = append(notes, "asked to stop, and went on without savepoint "+ptr.Savepoint)
+	case ptr.Last && (wentOn || ptr.Savepoint != ""):
+		notes = append(notes, "asked to stop")
 	case ptr.Last:
 		notes = append(notes, "stopped")
 	}
-	if ptr.Savepoint != "" {
-		notes = append(notes, "savepoint "+ptr.Savepoint)
+	if ptr.Savepoint != "" && !(ptr.Last && !ptr.Final && wentOn) {
+		notes = append(notes, "for savepoint "+ptr.Savepoint)
 	}
 	return strings.Join(notes, ", ")
 }

@@ -25,7 +25,7 @@ func (p *program) readTopic() *cli.Command {
 		Name: "read", Usage: "print a topic as a read_committed reader sees it, one JSON object a line, with the headers of records that have any", ArgsUsage: "TOPIC",
 		Flags: []cli.Flag{brokersFlag(),
 			&cli.IntFlag{Name: "count", Usage: "end after `N` records; 0 for no limit"},
-			&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the topic"},
+			&cli.BoolFlag{Name: "follow", Usage: "wait for more at the end of the topic", DisableDefaultText: true},
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {

@@ -19,7 +19,7 @@ func (p *program) run() *cli.Command {
 	fresh := &optional{}
 	wait := &optional{alone: "1m"}
 	flags := append(p.jobFlags(),
-		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, or from checkpoint:ID, one that is retained; once: a job that has begun from it already goes on"},
+		&cli.StringFlag{Name: "from", Usage: "begin from a `SAVEPOINT`, or from checkpoint:ID, one that is retained or was left behind; once: a job that has begun from it already goes on"},
 		&cli.BoolFlag{Name: "again", Usage: "with --from, --fresh or --drop-state: do it even if it has been done", DisableDefaultText: true},
 		optionally("fresh", "ID", fresh, "begin empty, once for each ID: a job that has begun so already goes on"),
 		&cli.StringFlag{Name: "offsets-from", Usage: "with --fresh: begin with the offsets of a `SAVEPOINT`, or of checkpoint:ID, and empty state"},
@@ -72,7 +72,7 @@ func (p *program) run() *cli.Command {
 // restoreFlags say what of a checkpoint or savepoint is not restored.
 func restoreFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "drop-state", Usage: "leave out `OPERATOR` or OPERATOR/STATE, or the offsets of a source that is gone; once, may be repeated"},
+		&cli.StringSliceFlag{Name: "drop-state", Usage: "leave out `OPERATOR` or OPERATOR/STATE, or the offsets of a SOURCE, or of a topic of it (SOURCE/TOPIC), that is gone; once, may be repeated"},
 		&cli.StringFlag{Name: "on-incompatible", Value: "fail", Usage: "`POLICY` for state that does not fit: fail, drop:NAME[,NAME], or fresh to begin empty"},
 	}
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -22,7 +24,31 @@ func (p *program) savepoint() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long it may take"}), p.jobFlags()...),
 		Action: p.createSavepoint,
 	}
-	return &cli.Command{Name: "savepoint", Usage: "take savepoints of a running job; look into them, copy, change and delete them", Subcommands: []*cli.Command{create, p.showSavepoint(), p.diffSavepoints(), p.validateSavepoint(), p.savepointList(), p.savepointCopy(), p.savepointDelete(), p.savepointRewrite()}}
+	return &cli.Command{
+		Name: "savepoint", Usage: "take savepoints of a running job; look into them, copy, change and delete them",
+		Subcommands: []*cli.Command{
+			create, p.savepointShow(), p.savepointDiff(), p.savepointValidate(), p.savepointList(), p.savepointCopy(), p.savepointDelete(), p.savepointRewrite(),
+		},
+	}
+}
+
+// filesTimeout bounds what a command does to the files of a savepoint, whatever their size.
+const filesTimeout = 12 * time.Hour
+
+// filesContext is that of a command that copies such files, to a temporary directory too. A signal ends it, so that what is
+// in that directory goes.
+func filesContext(c *cli.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, filesTimeout)
+	return ctx, func() {
+		cancel()
+		stop()
+	}
+}
+
+// newSavepoint is where a savepoint goes that is given no directory.
+func newSavepoint(job string) string {
+	return filepath.Join("savepoints", job+"-"+time.Now().UTC().Format("20060102-150405"))
 }
 
 func (p *program) createSavepoint(c *cli.Context) error {
@@ -39,13 +65,10 @@ func (p *program) createSavepoint(c *cli.Context) error {
 	}
 	dir := c.String("dir")
 	if dir == "" {
-		dir = filepath.Join("savepoints", st.Job+"-"+time.Now().UTC().Format("20060102-150405"))
+		dir = newSavepoint(st.Job)
 	}
-	if !strings.Contains(dir, "://") {
-		// The job may run in another working directory than this command.
-		if dir, err = filepath.Abs(dir); err != nil {
-			return err
-		}
+	if dir, err = absolute(dir); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/offsets"
-	"github.com/weirstream/weir/job"
-	"github.com/weirstream/weir/job/yamljob"
 )
 
 // splitBehind is what lies behind the offset of a split, as of now.
@@ -33,10 +30,14 @@ type splitBehind struct {
 
 // behind asks the brokers that --brokers or --job name, for each split in the order of the pointer; nil if neither is given.
 func (p *program) behind(ctx context.Context, c *cli.Context, ptr *checkpoint.Pointer) ([]splitBehind, error) {
-	own, of, err := p.clusters(c)
-	if err != nil || of == nil {
+	if c.String("brokers") == "" && c.String("job") == "" {
+		return nil, nil
+	}
+	main, config, _, err := p.clusterOf(c)
+	if err != nil {
 		return nil, err
 	}
+	own := ownClusters(config)
 	// Sources of one cluster are asked together; each source that has its own, alone.
 	groups := map[string][]checkpoint.Source{}
 	for _, src := range ptr.Sources {
@@ -48,11 +49,11 @@ func (p *program) behind(ctx context.Context, c *cli.Context, ptr *checkpoint.Po
 	}
 	topics := map[string]map[string]*offsets.Topic{} // by source
 	for name, sources := range groups {
-		config := *of
+		at := main
 		if name != "" {
-			config = own[name]
+			at = own[name]
 		}
-		found, err := topicsOf(ctx, config, sources)
+		found, err := topicsOf(ctx, at, sources)
 		if err != nil {
 			return nil, err
 		}
@@ -98,47 +99,6 @@ func (b *splitBehind) judge(s checkpoint.Split, t *offsets.Topic) {
 	case s.Offset > log.End:
 		b.Note = "the offset is behind the end of the log"
 	}
-}
-
-// clusters are those that the flags name: of is the one of sources that have none of their own; nil if no flag is given.
-func (p *program) clusters(c *cli.Context) (own map[string]kafka.Config, of *kafka.Config, err error) {
-	if file := c.String("job"); file != "" {
-		l, err := yamljob.Load(file, yamljob.LoadOptions{})
-		if as[*fs.PathError](err) {
-			return nil, nil, &usageError{err}
-		}
-		if err != nil {
-			return nil, nil, &invalid{err}
-		}
-		l.Options.EnsureDefaults()
-		own, of = sourceClusters(l.Graph, l.Options), &l.Options.Kafka
-	}
-	if c.String("brokers") != "" {
-		config, err := cluster(c)
-		if err != nil {
-			return nil, nil, err
-		}
-		if of != nil {
-			config.TLS, config.SASL = of.TLS, of.SASL // who the job is, it says itself
-		}
-		of = &config
-	}
-	return own, of, nil
-}
-
-// sourceClusters are those of sources that do not read from the job's.
-func sourceClusters(g *job.Graph, o job.Options) map[string]kafka.Config {
-	own := map[string]kafka.Config{}
-	prepared, err := g.Prepare(o)
-	if err != nil {
-		return own // a job with mistakes has brokers all the same
-	}
-	for _, n := range prepared.Config().Graph.Nodes {
-		if n.Source != nil && n.Source.Kafka != nil {
-			own[n.Name] = *n.Source.Kafka
-		}
-	}
-	return own
 }
 
 // topicsOf describes the topics that sources read.

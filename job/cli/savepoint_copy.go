@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/dustin/go-humanize"
@@ -27,7 +26,7 @@ func (p *program) savepointCopy() *cli.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context, filesTimeout)
+			ctx, cancel := filesContext(c)
 			defer cancel()
 			copied, err := savepoint.Copy(ctx, c.Args().Get(0), c.Args().Get(1))
 			if err != nil {

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,7 +11,7 @@ import (
 	"github.com/weirstream/weir/internal/savepoint"
 )
 
-func (p *program) diffSavepoints() *cli.Command {
+func (p *program) savepointDiff() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Usage: "compare two savepoints: offsets, watermarks, and entry by entry their state", ArgsUsage: "A B",
 		Description: "A and B are directories or URLs. Needs no running job and no Kafka.",
@@ -28,14 +25,14 @@ func (p *program) diffSavepoints() *cli.Command {
 
 func (p *program) printDiff(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return usagef("savepoint diff: name two savepoints: their directories or URLs")
+		return usagef("%s: name two savepoints: their directories or URLs", called(c))
 	}
 	asJSON, err := wantsJSON(c)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := filesContext(c)
+	defer cancel()
 	a, err := savepoint.Open(ctx, c.Args().Get(0))
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/weirstream/weir/internal/savepoint"
 )
-
-// filesTimeout bounds what a command does to the files of a savepoint, whatever their size.
-const filesTimeout = 12 * time.Hour
 
 func (p *program) savepointList() *cli.Command {
 	return &cli.Command{

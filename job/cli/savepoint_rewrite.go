@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,10 +26,11 @@ func (p *program) savepointRewrite() *cli.Command {
 			"event time begins anew.",
 		Flags: slices.Concat(outputFlags(), p.clusterFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` (or URL) to make"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would change", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would change, and write nothing, also with --to", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "set-offset", Usage: "`TOPIC/PARTITION=OFFSET`, the next to read; may be repeated"},
-			&cli.StringSliceFlag{Name: "drop-state", Usage: "drop the state of an `OPERATOR`, or one of its states: OPERATOR/STATE, or the offsets of a source; may be repeated"},
+			&cli.StringSliceFlag{Name: "drop-state", Usage: "drop the state of an `OPERATOR`, or one of its states: OPERATOR/STATE, or the offsets of a SOURCE, or of one of its topics: SOURCE/TOPIC; may be repeated"},
 			&cli.StringSliceFlag{Name: "rename", Usage: "give an operator, source or sink another name: `OLD=NEW`; may be repeated"},
+			&cli.StringSliceFlag{Name: "accept-keys", Usage: "the keys of an `OPERATOR` are what they were, although the text of its key_by is another one; may be repeated"},
 			&cli.BoolFlag{Name: "reset-watermarks", Usage: "let event time begin anew", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "force", Usage: "also set offsets outside of the log", DisableDefaultText: true},
 		}),
@@ -43,7 +43,7 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 		return usagef("%s: name one savepoint", called(c))
 	}
 	to := c.String("to")
-	if (to == "") != c.Bool("dry-run") {
+	if to == "" && !c.Bool("dry-run") {
 		return usagef("%s: give --to DIRECTORY, or --dry-run", called(c))
 	}
 	asJSON, err := wantsJSON(c)
@@ -52,7 +52,7 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 	}
 	o, err := p.edits(c)
 	if err != nil {
-		return mistakes(c, err)
+		return p.mistakes(c, err)
 	}
 	clusters, closeAll, err := p.sourceLogs(c, o.Rename)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 	}
 	defer closeAll()
 	o.Clusters = clusters
-	ctx, cancel := context.WithTimeout(c.Context, filesTimeout)
+	ctx, cancel := filesContext(c)
 	defer cancel()
 	s, err := savepoint.Open(ctx, c.Args().First())
 	if err != nil {
@@ -69,13 +69,13 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 	defer s.Close()
 	r, err := s.Plan(ctx, o)
 	if as[*savepoint.EditError](err) {
-		return mistakes(c, err)
+		return p.mistakes(c, err)
 	}
 	if err != nil {
 		return err
 	}
 	var written *savepoint.Copied
-	if to != "" {
+	if !c.Bool("dry-run") {
 		if written, err = r.Write(ctx, to); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 	}
 	p.printEffects(r.Effects)
 	if written == nil {
-		fmt.Fprintln(p.stdout, "\nnothing was written: --to DIRECTORY instead of --dry-run makes the savepoint")
+		fmt.Fprintln(p.stdout, "\nnothing was written: --to DIRECTORY without --dry-run makes the savepoint")
 		return nil
 	}
 	fmt.Fprintln(p.stdout)
@@ -97,13 +97,14 @@ func (p *program) rewriteSavepoint(c *cli.Context) error {
 }
 
 // mistakes puts each of several mistakes on a line of its own.
-func mistakes(c *cli.Context, err error) error {
-	return &invalid{errors.New(called(c) + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+called(c)+": "))}
+func (p *program) mistakes(c *cli.Context, err error) error {
+	begin := p.name + ": " + called(c) + ": " // an invalid has no name of the program in front
+	return &invalid{errors.New(begin + strings.ReplaceAll(err.Error(), "\n", "\n"+begin))}
 }
 
 // edits reads the flags, and reports every mistake in them.
 func (p *program) edits(c *cli.Context) (savepoint.RewriteOptions, error) {
-	o := savepoint.RewriteOptions{DropState: c.StringSlice("drop-state"), ResetWatermarks: c.Bool("reset-watermarks"), Force: c.Bool("force"), Rename: map[string]string{}}
+	o := savepoint.RewriteOptions{DropState: c.StringSlice("drop-state"), AcceptKeys: c.StringSlice("accept-keys"), ResetWatermarks: c.Bool("reset-watermarks"), Force: c.Bool("force"), Rename: map[string]string{}}
 	var errs []error
 	for _, text := range c.StringSlice("set-offset") {
 		e, err := savepoint.ParseOffset(text)
@@ -122,7 +123,7 @@ func (p *program) edits(c *cli.Context) (savepoint.RewriteOptions, error) {
 		}
 		o.Rename[old] = name
 	}
-	if len(o.Offsets)+len(o.DropState)+len(o.Rename) == 0 && !o.ResetWatermarks {
+	if len(o.Offsets)+len(o.DropState)+len(o.Rename)+len(o.AcceptKeys) == 0 && !o.ResetWatermarks {
 		errs = append(errs, errors.New("there is nothing to change: give --set-offset, --drop-state, --rename or --reset-watermarks"))
 	}
 	return o, errors.Join(errs...)

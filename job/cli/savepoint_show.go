@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
@@ -17,7 +14,7 @@ import (
 	"github.com/weirstream/weir/internal/savepoint"
 )
 
-func (p *program) showSavepoint() *cli.Command {
+func (p *program) savepointShow() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "keys", Usage: "list entries of one state instead: `OPERATOR/STATE`"},
 		&cli.StringFlag{Name: "key", Usage: "with --keys: the entries of one `KEY` only; one that is shown in quotes may be given in them"},
@@ -44,18 +41,18 @@ func tempDirFlag() cli.Flag {
 func (p *program) printSavepoint(c *cli.Context) error {
 	switch {
 	case c.NArg() != 1:
-		return usagef("savepoint show: name one savepoint: its directory or URL")
+		return usagef("%s: name one savepoint: its directory or URL", called(c))
 	case c.Int("limit") < 1:
-		return usagef("savepoint show: --limit is 1 or more")
+		return usagef("%s: --limit is 1 or more", called(c))
 	case c.String("keys") == "" && (c.IsSet("key") || c.IsSet("limit")):
-		return usagef("savepoint show: --key and --limit go with --keys OPERATOR/STATE")
+		return usagef("%s: --key and --limit go with --keys OPERATOR/STATE", called(c))
 	}
 	asJSON, err := wantsJSON(c)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := filesContext(c)
+	defer cancel()
 	s, err := savepoint.Open(ctx, c.Args().First())
 	if err != nil {
 		return err
@@ -193,13 +190,13 @@ func (p *program) printKeys(ctx context.Context, c *cli.Context, s *savepoint.Sa
 	if c.IsSet("key") {
 		k, err := savepoint.ParseKey(c.String("key"))
 		if err != nil {
-			return usagef("savepoint show: --key: %w", err)
+			return usagef("%s: --key: %w", called(c), err)
 		}
 		key = &k
 	}
 	l, err := savepoint.Keys(ctx, s, c.String("temp-dir"), c.String("keys"), key, c.Int("limit"))
 	if unknown := (*savepoint.NoStateError)(nil); errors.As(err, &unknown) {
-		return &usageError{fmt.Errorf("savepoint show: --keys: %w", err)}
+		return usagef("%s: --keys: %w", called(c), err)
 	}
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -9,10 +8,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 )
 
-func (p *program) validateSavepoint() *cli.Command {
+func (p *program) savepointValidate() *cli.Command {
 	usage := "SAVEPOINT JOB.yaml"
 	if p.graph != nil {
 		usage = "SAVEPOINT"
@@ -55,7 +55,7 @@ func (p *program) printFit(c *cli.Context) error {
 		return err
 	}
 	l.options.Start = start
-	ctx, cancel := context.WithTimeout(c.Context, patient)
+	ctx, cancel := filesContext(c) // every file is read
 	defer cancel()
 	fit, err := l.graph.CheckSavepoint(ctx, l.options)
 	if err != nil {
@@ -73,7 +73,11 @@ func (p *program) printFit(c *cli.Context) error {
 
 // tellFit shows it to a person.
 func (p *program) tellFit(f *job.Fit) {
-	fmt.Fprintf(p.stdout, "savepoint %s: checkpoint %d, %s\n", f.Savepoint, f.Checkpoint, stamp(f.Time))
+	of := ""
+	if f.Of != f.Job {
+		of = fmt.Sprintf(" of another job, %s", f.Of)
+	}
+	fmt.Fprintf(p.stdout, "savepoint %s: checkpoint %d%s, %s\n", f.Savepoint, f.Checkpoint, of, stamp(f.Time))
 	verdict := "fits job " + f.Job
 	if !f.Fits {
 		verdict = "does not fit job " + f.Job + ":"
@@ -82,11 +86,16 @@ func (p *program) tellFit(f *job.Fit) {
 	for _, finding := range f.Findings {
 		fmt.Fprintln(p.stdout, "- "+finding)
 	}
-	if f.Fits && f.Begins != "" {
+	switch {
+	case f.CarriedOut && f.Fits && f.Begins != "":
+		fmt.Fprintln(p.stdout, "the job has begun from it already: a start with --from goes on from its last checkpoint; what follows is for a start with --again: "+f.Begins)
+	case f.CarriedOut:
+		fmt.Fprintln(p.stdout, "the job has begun from it already: a start with --from goes on from its last checkpoint, unless it says --again")
+	case f.Fits && f.Begins != "":
 		fmt.Fprintln(p.stdout, f.Begins)
 	}
-	if f.CarriedOut {
-		fmt.Fprintln(p.stdout, "the job has begun from it already: a start with --from goes on from its last checkpoint, unless it says --again")
+	for _, what := range f.Dropped {
+		fmt.Fprintln(p.stdout, "- "+what)
 	}
 
 	if len(f.States) > 0 {
@@ -94,7 +103,7 @@ func (p *program) tellFit(f *job.Fit) {
 		t := plainTable(p.stdout)
 		t.AppendHeader(table.Row{"operator", "state", "kind", "type", "outcome"})
 		for _, s := range f.States {
-			t.AppendRow(table.Row{s.Operator, s.State, s.Kind, s.Type, s.Outcome})
+			t.AppendRow(table.Row{s.Operator, s.State, s.Kind, s.Type, outcome(s)})
 		}
 		t.Render()
 	}
@@ -110,9 +119,12 @@ func (p *program) tellFit(f *job.Fit) {
 		}
 		switch {
 		case s.Dropped:
-			note = "the job has no such source"
+			note = "not read any more"
 		case s.New:
 			note = "not in the savepoint"
+			if s.Again > 0 {
+				note += ": read before by a source that is gone"
+			}
 		case s.Skipped > 0:
 			note = fmt.Sprintf("%d are not read any more", s.Skipped)
 		}
@@ -123,22 +135,45 @@ func (p *program) tellFit(f *job.Fit) {
 	fmt.Fprintln(p.stdout)
 	switch last := f.Last; {
 	case last == nil:
-		fmt.Fprintf(p.stdout, "the job has no checkpoint: %s offsets would be read, up to the end of the input\n", count(toRead))
+		fmt.Fprintf(p.stdout, "the job has no checkpoint: %s offsets would be read, up to the end of the input", count(toRead))
+		if again > 0 {
+			fmt.Fprintf(p.stdout, "; %s of them were read before the savepoint by a source that is gone", count(again))
+		}
+		fmt.Fprintln(p.stdout)
 	default:
 		fmt.Fprintf(p.stdout, "the job's last checkpoint is %d (%s): of what it has read, %s offsets would be read again", last.Checkpoint, stamp(last.Time), count(again))
 		if skipped > 0 {
 			fmt.Fprintf(p.stdout, ", and %s that it has not read would be skipped", count(skipped))
 		}
 		fmt.Fprintln(p.stdout)
-		if last.Same && last.Since == 0 {
+		if last.Same && last.Since == 0 && again == 0 {
 			fmt.Fprintln(p.stdout, "nothing was committed after the savepoint, so nothing is written a second time")
 			return
 		}
 	}
 	for _, o := range f.Output {
+		if o.Offsets == 0 {
+			fmt.Fprintf(p.stdout, "topic %s: no record stamped since the savepoint\n", o.Topic)
+			continue
+		}
 		fmt.Fprintf(p.stdout, "topic %s: %s offsets (markers of transactions included) from the first record stamped since the savepoint: what comes of records that are read again would be written again\n",
 			o.Topic, count(o.Offsets))
 	}
+}
+
+// outcome is what becomes of a state, with what of it is new and what goes.
+func outcome(s runtime.FitState) string {
+	var parts []string
+	if len(s.New) > 0 {
+		parts = append(parts, "new, begin empty: "+strings.Join(s.New, ", "))
+	}
+	if len(s.Gone) > 0 {
+		parts = append(parts, "gone: "+strings.Join(s.Gone, ", "))
+	}
+	if len(parts) == 0 {
+		return string(s.Outcome)
+	}
+	return string(s.Outcome) + " (" + strings.Join(parts, "; ") + ")"
 }
 
 // count is a number that is easy to read.

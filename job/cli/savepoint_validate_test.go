@@ -63,7 +63,7 @@ func TestASavepointIsComparedWithAJobBeforeTheOldOneIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, stderr = check(ExitRestore, changed)
-	if len(f.States) != 2 || f.States[0].Outcome != "does not fit" || f.States[1].Outcome != "new, begins empty" || !strings.Contains(stderr, "(--drop-state sum drops") {
+	if len(f.States) != 2 || f.States[0].Outcome != "does not fit" || f.States[1].Outcome != "new, begins empty" || !strings.Contains(stderr, "--drop-state sum drops") {
 		t.Errorf("%+v: %s", f.States, stderr)
 	}
 	if f, _ = check(ExitOK, changed, "--drop-state", "sum"); f.States[0].Outcome != "dropped" {
@@ -117,7 +117,7 @@ func TestAStartSaysWhatItBeginsFrom(t *testing.T) {
 		{nil, []string{"continues from checkpoint ", " s old) of lineage "}},
 		{[]string{"--from", dir}, []string{"a new lineage begins from savepoint ", "it goes back by "}},
 		{[]string{"--from", dir}, []string{"continues from checkpoint ", ", which began with --from this savepoint (--again begins anew)"}},
-		{[]string{"--fresh"}, []string{"begins empty, as asked for; leaves behind checkpoint ", "(checkpoint.retained"}},
+		{[]string{"--fresh"}, []string{"begins empty, as asked for; leaves behind checkpoint ", "stays until another lineage begins; --from checkpoint:"}},
 		{[]string{"--fresh", "--offsets-from", dir}, []string{"a new lineage begins with empty state and with the offsets of savepoint "}},
 		{[]string{"--drop-state", "sum"}, []string{"continues from checkpoint ", `operator \"sum\": state `, "is dropped"}},
 		{[]string{"--drop-state", "sum"}, []string{"continues from checkpoint ", "; --drop-state sum was carried out before"}},

@@ -34,7 +34,7 @@ func (p *program) stop() *cli.Command {
 			"the job's address, its last checkpoint tells how it ended: for that JOB is a file, or --brokers says where it is.",
 		Flags: slices.Concat([]cli.Flag{
 			optionally("savepoint", "DIRECTORY", savepoint, "the last checkpoint becomes a savepoint; if it cannot be written, the job goes on. By default savepoints/JOB-TIME below the working directory"),
-			&cli.BoolFlag{Name: "drain", Usage: "end the input here: every window and event-time timer fires now, and the job cannot be continued from there"},
+			&cli.BoolFlag{Name: "drain", Usage: "end the input here: every window and event-time timer fires now, and the job cannot be continued from there", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long to wait"},
 		}, addressFlags("the job's `HOST:PORT`"), p.jobFlags(), nameFlags(), outputFlags()),
 		Action: func(c *cli.Context) error { return p.stopJob(c, savepoint) },
@@ -67,7 +67,7 @@ func (p *program) stopJob(c *cli.Context, savepoint *optional) error {
 		return err
 	}
 	if savepoint.set && ask.Savepoint == "" {
-		ask.Savepoint = filepath.Join("savepoints", st.Job+"-"+time.Now().UTC().Format("20060102-150405"))
+		ask.Savepoint = newSavepoint(st.Job)
 		if s := st.Stop; s != nil && s.Phase == runtime.StopUnderWay && s.Savepoint != "" {
 			ask.Savepoint = s.Savepoint // any will do
 		}

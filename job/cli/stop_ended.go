@@ -32,6 +32,14 @@ func (p *program) ended(c *cli.Context, ask runtime.StopRequest, wantsSavepoint,
 		// Killed, or it runs where --address does not look.
 		return fmt.Errorf("job %s is not running, or not there: its last checkpoint is %d, and no stop came after it: %w", l.job, last.Checkpoint, unanswered)
 	}
+	var unwhole error
+	if last.Savepoint != "" {
+		if unwhole = isSavepointOf(ctx, last.Savepoint, last); unwhole != nil && !last.Final {
+			// It copies it still and runs on if that fails, or it was killed.
+			return fmt.Errorf("whether job %s has stopped is not known: its last checkpoint, %d, is for savepoint %s, which is not whole, or not to be seen from here (%w): it runs and copies it, or it was killed, and the next start goes on with it: %w",
+				l.job, last.Checkpoint, last.Savepoint, unwhole, unanswered)
+		}
+	}
 	s := stopped{l.job, runtime.StopStatus{Phase: runtime.StopDone, Drain: last.Drained, Checkpoint: last.Checkpoint}}
 	if ask.Savepoint == "" {
 		ask.Savepoint = last.Savepoint // any will do
@@ -46,8 +54,8 @@ func (p *program) ended(c *cli.Context, ask runtime.StopRequest, wantsSavepoint,
 			s.Error = "it was stopped without a savepoint in " + ask.Savepoint
 		}
 	default:
-		if err := isSavepointOf(ctx, ask.Savepoint, last); err != nil {
-			s.Error = fmt.Sprintf("its savepoint is not whole, and the next start goes on with it: %v", err)
+		if unwhole != nil {
+			s.Error = fmt.Sprintf("its savepoint is not whole, and the next start goes on with it: %v", unwhole)
 		} else {
 			s.Savepoint = ask.Savepoint
 		}

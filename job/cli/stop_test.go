@@ -56,7 +56,7 @@ func TestStopWaitsAndSaysHowItEnded(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, checkpoint.ManifestName)); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := call("stop", file, "--address", j.address, "--savepoint="+dir); code != ExitOther || !strings.Contains(stderr, "its savepoint is not whole") {
+	if code, _, stderr := call("stop", file, "--address", j.address, "--savepoint="+dir); code != ExitUnreachable || !strings.Contains(stderr, "for savepoint "+dir+", which is not whole") {
 		t.Errorf("exit code %d: %q", code, stderr)
 	}
 

@@ -29,7 +29,7 @@ func (p *program) topics() *cli.Command {
 				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"},
 					&cli.StringFlag{Name: "retention", Usage: "retention.ms as a `DURATION` such as 7d, or -1 for ever (default: the broker's)"}},
 				Action: func(c *cli.Context) error {
-					specs, err := topicSpecs(c.Args().Slice())
+					specs, err := topicSpecs("create", c.Args().Slice())
 					if err != nil {
 						return err
 					}
@@ -40,6 +40,19 @@ func (p *program) topics() *cli.Command {
 					return p.withAdmin(c, func(ctx context.Context, admin *kadm.Client) error {
 						return p.createTopics(ctx, admin, specs, int16(c.Int("replication")), configs)
 					})
+				},
+			},
+			{
+				Name: "add-partitions", Usage: "give topics more partitions; keys go to other ones from then on", ArgsUsage: "TOPIC:PARTITIONS ...",
+				Description: "PARTITIONS is how many the topic has afterwards. One that has as many is left as it is; Kafka takes none away. What is\n" +
+					"written already stays where it is, so that the records of a key may lie in two partitions, without an order between them.",
+				Flags: []cli.Flag{brokersFlag()},
+				Action: func(c *cli.Context) error {
+					specs, err := grownTopics(c.Args().Slice())
+					if err != nil {
+						return err
+					}
+					return p.withAdmin(c, func(ctx context.Context, admin *kadm.Client) error { return p.addPartitions(ctx, admin, specs) })
 				},
 			},
 			{
@@ -64,9 +77,10 @@ type topicSpec struct {
 	partitions int32
 }
 
-func topicSpecs(args []string) ([]topicSpec, error) {
+// topicSpecs reads the arguments TOPIC[:PARTITIONS] of a command of topics. Without a number it is one partition.
+func topicSpecs(command string, args []string) ([]topicSpec, error) {
 	if len(args) == 0 {
-		return nil, usagef("topics create: name at least one topic")
+		return nil, usagef("topics %s: name at least one topic", command)
 	}
 	var specs []topicSpec
 	for _, arg := range args {
@@ -75,11 +89,11 @@ func topicSpecs(args []string) ([]topicSpec, error) {
 		if found {
 			var err error
 			if partitions, err = strconv.ParseInt(count, 10, 32); err != nil || partitions < 1 {
-				return nil, usagef("topics create: %q: the number of partitions is not 1 or more", arg)
+				return nil, usagef("topics %s: %q: the number of partitions is not 1 or more", command, arg)
 			}
 		}
 		if name == "" {
-			return nil, usagef("topics create: %q: no name", arg)
+			return nil, usagef("topics %s: %q: no name", command, arg)
 		}
 		specs = append(specs, topicSpec{name, int32(partitions)})
 	}

@@ -35,7 +35,7 @@ func (p *program) transactions() *cli.Command {
 					"With --all also what anybody has open on the topics that the job reads and writes.\n" +
 					"VERDICT says what becomes of such a transaction: open (its coordinator ends it), hanging (nobody does),\n" +
 					"unclear (nobody tells whose it is).",
-				Flags:  flags(append(outputFlags(), &cli.BoolFlag{Name: "all", Usage: "also the transactions of others on the job's topics"})...),
+				Flags:  flags(append(outputFlags(), &cli.BoolFlag{Name: "all", Usage: "also the transactions of others on the job's topics", DisableDefaultText: true})...),
 				Action: p.listTransactions,
 			},
 			{
@@ -44,8 +44,8 @@ func (p *program) transactions() *cli.Command {
 					"command is for when it is not to start yet, and for transactions of others that block it.\n" +
 					"Nothing of the job is lost: the next start goes on from the last checkpoint.",
 				Flags: append(flags(
-					&cli.BoolFlag{Name: "yes", Usage: "do it"},
-					&cli.BoolFlag{Name: "force", Usage: "also if the job runs, or if the transaction of somebody else does not hang"},
+					&cli.BoolFlag{Name: "yes", Usage: "do it", DisableDefaultText: true},
+					&cli.BoolFlag{Name: "force", Usage: "also if the job runs, or if the transaction of somebody else does not hang", DisableDefaultText: true},
 					&cli.StringFlag{Name: "topic", Usage: "the `TOPIC` of a transaction of somebody else"},
 					&cli.IntFlag{Name: "partition", Value: -1, Usage: "its partition"},
 					&cli.Int64Flag{Name: "start-offset", Value: -1, Usage: "the `OFFSET` at which it begins there, as list --all shows it"},

@@ -44,7 +44,7 @@ func TestAColumnIsAddedAndTheOthersKeepTheirState(t *testing.T) {
 
 	// One that is not there any more may have been renamed.
 	err := c.once(t, dir, "aggregate: {last: last(page), total: sum(n), average: avg(n), clicks: count(), pages: count_distinct(page)}", 0, nil)
-	if want := `operator "totals": state "accumulator": column mean is not there any more: was it renamed? (drop: [mean] in the step gives it up)`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `operator "totals": state "accumulator": column mean is not there any more: was it renamed? (drop: [mean] in the step gives it up) (--drop-state totals/accumulator drops it with all its columns)`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("got %v", err)
 	}
 	err = c.once(t, dir, "aggregate: {last: last(page), total: sum(2 * n), mean: avg(n), clicks: count(), pages: count_distinct(page)}", 0, nil)

@@ -1,9 +1,11 @@
 package yamljob
 
 import (
+	"strings"
 	"sync"
 	"unsafe"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/job/yamljob/internal/expression"
 	"github.com/weirstream/weir/job/yamljob/internal/row"
@@ -19,7 +21,17 @@ func (b *builder) keyBy(s, in *step, n *yamlfile.Node, opt job.Option) {
 		return
 	}
 	s.key = fields
-	s.out = job.KeyBy(in.out, s.name, (&keyer{exprs: exprs}).key, opt)
+	s.out = job.KeyBy(in.out, s.name, (&keyer{exprs: exprs}).key, opt, described(exprs))
+}
+
+// described tells the engine what the key is, so that state of other keys is not taken for this one's. What a field is called does
+// not count for a key, so the names of expressions are left out; white space in them is no difference either.
+func described(exprs []*expression.Expr) job.Option {
+	var parts []string
+	for _, x := range exprs {
+		parts = append(parts, strings.Join(strings.Fields(x.Text), " ")+" "+x.Kind.String())
+	}
+	return func(node *runtime.Node) { node.Keys = strings.Join(parts, ", ") }
 }
 
 // keyFields compiles what a key consists of: a field, a list of fields, or expressions by name.

@@ -84,6 +84,9 @@ func Examine(ctx context.Context, config *runtime.Config, opts Options) doctor.R
 	}
 	if e.home.client != nil {
 		rest = append(rest, check{"broker settings", "cluster", e.checkSettings})
+		if e.store != nil {
+			rest = append(rest, check{"storage", e.store.String(), e.checkOwner})
+		}
 	}
 	for _, c := range e.clusters {
 		if c.client != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -14,13 +14,15 @@ import (
 	"github.com/weirstream/weir/sink"
 )
 
-// Listed is a checkpoint of which the topic has the record.
+// Listed is a checkpoint of which the topic has the record, or which was left behind and has its pointer in a file.
 type Listed struct {
 	*checkpoint.Pointer
 	// Restorable says whether all that it needs is there, by name and size; false if that is not known.
 	Restorable bool `json:"restorable"`
 	// Lacks says what is not there, or why it is not known; empty if it is restorable.
 	Lacks string `json:"lacks,omitempty"`
+	// Left: the lineage of the newest one has left it behind, and it stays until another lineage begins.
+	Left bool `json:"left_behind,omitempty"`
 }
 
 // errNoStorage is why files are not looked for.
@@ -56,7 +58,43 @@ func Restorable(ctx context.Context, cl *kgo.Client, topic, job, storage string,
 		out.Restorable = out.Lacks == ""
 		all = append(all, out)
 	}
+	if len(all) > 0 && all[0].Pointer.Left != nil {
+		all = withLeft(ctx, all, store, sizes, storageErr)
+	}
 	return all, nil
+}
+
+// withLeft adds the checkpoint that was left behind, in the place of its record if that is there still.
+func withLeft(ctx context.Context, all []Listed, store checkpoint.Store, sizes map[string]int64, storageErr error) []Listed {
+	left := all[0].Pointer.Left
+	out := Listed{Pointer: &checkpoint.Pointer{Job: all[0].Job, Checkpoint: left.Checkpoint, File: &left.File}, Left: true}
+	i := slices.IndexFunc(all, func(l Listed) bool { return l.Checkpoint == left.Checkpoint })
+	if i >= 0 {
+		out.Pointer = all[i].Pointer
+	}
+	var err error
+	if store != nil {
+		var p *checkpoint.Pointer
+		if p, err = checkpoint.LoadLeft(ctx, checkpoint.NewFiles(store, nil), left); err == nil {
+			out.Pointer = p
+		}
+	}
+	switch {
+	case i >= 0 && checkpoint.IsGone(err):
+		return all // it was given up, or is lost: it stays no longer
+	case i >= 0 && (store == nil || err != nil):
+		out.Restorable, out.Lacks = all[i].Restorable, all[i].Lacks // by its record
+	case store != nil && err == nil || storageErr != nil:
+		out.Lacks = lacks(out.Pointer, 0, sizes, storageErr)
+		out.Restorable = out.Lacks == ""
+	default:
+		out.Lacks = "its pointer is not there"
+	}
+	if i < 0 {
+		return append(all, out)
+	}
+	all[i] = out
+	return all
 }
 
 // listed opens the storage and lists the job's files with their sizes.
@@ -65,12 +103,10 @@ func listed(ctx context.Context, storage, job string) (checkpoint.Store, map[str
 	if storage == "" {
 		return nil, sizes, errNoStorage
 	}
-	if dir, ok := directory(storage); ok {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil, sizes, nil // nothing is there
-		}
+	store, err := checkpoint.OpenStoreToRead(ctx, storage)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, sizes, nil // nothing is there
 	}
-	store, err := checkpoint.OpenStore(ctx, storage)
 	if err != nil {
 		return nil, sizes, err
 	}
