@@ -297,7 +297,7 @@ func TestACopyBesideTheJobIsVerifiedFromTheSavepointItBeganFrom(t *testing.T) {
 
 	o.Start = job.Start{From: dir}
 	r = c.start(named("copy"), o)
-	eventually(t, "the second half", func() bool { return r.read() >= 40 })
+	eventually(t, "the second half", func() bool { return r.read() >= 80 })
 	r.stop()
 	if report := c.verified(named("copy"), o, job.VerifyOptions{}); report.From == "" || report.Records != 40 || report.Outputs[0].Equal != 40 {
 		t.Errorf("got %+v", report)
