@@ -48,7 +48,7 @@ func TestFlightsEqualWhatSQLiteComputes(t *testing.T) {
 			out := cluster.Topic(t, "flights-per-day", 4)
 			program := flightsProgram(t, cluster, in, out, c.parallelism)
 			if c.kills > 0 {
-				killer := harness.Killer{Rand: harness.Rand(t), Kills: c.kills, Least: 80 * time.Millisecond, Most: 260 * time.Millisecond}
+				killer := harness.Killer{Rand: harness.Rand(t), Kills: c.kills, Least: 60 * time.Millisecond, Most: 160 * time.Millisecond}
 				if kills := killer.Finish(t, program, 2*time.Minute); kills < c.kills {
 					t.Errorf("the job was through after %d kills, %d were meant: kill it sooner", kills, c.kills)
 				}
