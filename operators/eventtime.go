@@ -83,16 +83,23 @@ func (o *eventTime[T]) MaxTimestamp(split int32) int64 { return o.splits[split].
 // Watermark implements [Generator]. The watermark of a split is its greatest time less the bound less one: an event of
 // exactly that age is still in time.
 func (o *eventTime[T]) Watermark() (watermark int64, idle bool) {
-	least := stream.MaxTime
+	least, greatest := stream.MaxTime, stream.MinTime
 	idle = true
 	for i := range o.splits {
-		if s := &o.splits[i]; s.open && !s.idle {
+		s := &o.splits[i]
+		if !s.open {
+			continue
+		}
+		greatest = max(greatest, s.max)
+		if !s.idle {
 			idle = false
 			least = min(least, s.max)
 		}
 	}
-	if !idle {
-		o.last = max(o.last, subTime(least, o.bound+1))
+	if idle {
+		// Nobody holds time back. Where several become idle at once, none of them is to be the one that did.
+		least = greatest
 	}
+	o.last = max(o.last, subTime(least, o.bound+1))
 	return o.last, idle
 }

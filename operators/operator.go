@@ -52,8 +52,8 @@ type Generator interface {
 	CloseSplit(split int32)
 	// MaxTimestamp is what the checkpoint keeps for the split.
 	MaxTimestamp(split int32) int64
-	// Watermark is the least over the splits that are open and not idle. With none of those, idle is true and the
-	// watermark is the last one.
+	// Watermark is the least over the splits that are open and not idle. With none of those, idle is true, and it is the
+	// greatest over those that are open, as of Flink's inputs: nobody holds time back then. It never goes back.
 	Watermark() (watermark int64, idle bool)
 }
 

@@ -39,22 +39,23 @@ type portTime struct {
 }
 
 // setWatermark tells a stage what is known of time on one of its ports. When the least over the ports that are not idle
-// moves on, the operator hears of it, and then the stages after it.
+// moves on, or the greatest of all once each is idle (as in Flink), the operator hears of it, and then the stages after it.
 func (s *stage) setWatermark(port int, wm int64, idle bool) error {
 	p := &s.ports[port]
 	if wm > p.watermark {
 		p.watermark = wm
 	}
 	p.idle = idle
-	least, allIdle := stream.MaxTime, true
+	least, greatest, allIdle := stream.MaxTime, stream.MinTime, true
 	for _, p := range s.ports {
+		greatest = max(greatest, p.watermark)
 		if !p.idle {
 			allIdle = false
 			least = min(least, p.watermark)
 		}
 	}
 	if allIdle {
-		least = s.watermark
+		least = greatest // nobody holds time back, whichever port became idle last
 	}
 	if s.impl.Generator != nil && least != stream.MaxTime {
 		return nil // a generator makes its own; it hands on only the end of the input
