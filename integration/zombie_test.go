@@ -65,7 +65,8 @@ func TestProcessFrozenBeyondItsTransactionTimeoutRecoversByItself(t *testing.T) 
 	if n := j.attempts(t); n < attempts+1 {
 		t.Errorf("%d attempts after the transaction was aborted, %d before", n, attempts)
 	}
-	if said := linesWith(p.Output(), "level=WARN"); !strings.Contains(said, "timed") && !strings.Contains(said, "expired") {
+	if said := linesWith(p.Output(), "level=WARN"); !strings.Contains(said, "timed") && !strings.Contains(said, "expired") &&
+		!strings.Contains(said, "not acknowledged: context deadline exceeded") { // frozen in the middle of a request: its own deadline was first
 		t.Errorf("the log does not say why it recovered:\n%s", p.Output())
 	}
 	j.finish(t, feed, p)
