@@ -239,10 +239,7 @@ func (b *Backend) StateID(operator string, desc StateDesc) (uint16, error) {
 }
 
 // States lists all states, restored and new, for the pointer.
-func (b *Backend) States() []State { return b.states.all(false) }
-
-// Unclaimed lists the restored states that no operator has asked for: the job has no such operator or state.
-func (b *Backend) Unclaimed() []State { return b.states.all(true) }
+func (b *Backend) States() []State { return b.states.all() }
 
 // Applied is the newest checkpoint whose changes can all be read here.
 func (b *Backend) Applied() int64 { return b.applied.Load() }

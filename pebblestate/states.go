@@ -28,15 +28,14 @@ type State struct {
 
 // states gives out the numbers of states. A number is never given to another state, also if its own is gone.
 type states struct {
-	mu      sync.Mutex
-	list    []State
-	claimed map[uint16]bool
-	next    int
+	mu   sync.Mutex
+	list []State
+	next int
 }
 
 // newStates begins with the restored states; the numbers of dropped ones stay taken.
 func newStates(restored []State, dropped []uint16) (*states, error) {
-	s := &states{list: slices.Clone(restored), claimed: make(map[uint16]bool)}
+	s := &states{list: slices.Clone(restored)}
 	ids, names := make(map[uint16]State), make(map[[2]string]bool)
 	for _, r := range restored {
 		if other, ok := ids[r.ID]; ok {
@@ -73,7 +72,6 @@ func (s *states) id(operator string, desc StateDesc) (uint16, error) {
 		// What is written from now on is as the job declares it; the schema keeps what older values have.
 		desc.Schema = checkpoint.JoinSchemas(r.Schema, desc.Schema)
 		r.StateDesc = desc
-		s.claimed[r.ID] = true
 		return r.ID, nil
 	}
 	if s.next > math.MaxUint16 {
@@ -82,7 +80,6 @@ func (s *states) id(operator string, desc StateDesc) (uint16, error) {
 	id := uint16(s.next)
 	s.next++
 	s.list = append(s.list, State{id, operator, desc})
-	s.claimed[id] = true
 	return id, nil
 }
 
@@ -111,16 +108,11 @@ func (d StateDesc) state() checkpoint.State {
 	return checkpoint.State{Name: d.Name, Kind: d.Kind, Type: d.Type, Version: d.Version, Schema: d.Schema}
 }
 
-// all lists the states by number; unclaimed only those that no operator has asked for.
-func (s *states) all(unclaimed bool) []State {
+// all lists the states by number.
+func (s *states) all() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []State
-	for _, r := range s.list {
-		if !unclaimed || !s.claimed[r.ID] {
-			out = append(out, r)
-		}
-	}
+	out := slices.Clone(s.list)
 	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

@@ -75,9 +75,6 @@ func (tr *transcript) command(d *datadriven.TestData, out *strings.Builder) erro
 		for _, s := range tr.b.States() {
 			fmt.Fprintf(out, "%d: operator %s: %s: %s of %s, version %d\n", s.ID, s.Operator, s.Name, s.Kind, s.Type, s.Version)
 		}
-		for _, s := range tr.b.Unclaimed() {
-			fmt.Fprintf(out, "unclaimed: %d\n", s.ID)
-		}
 	case "add":
 		w := tr.b.NewDelta()
 		for line := range strings.Lines(d.Input) {

@@ -73,6 +73,23 @@ type TopicSettings struct {
 // Topics returns topics by name, in the order asked for. One that does not exist is a [*TopicError] around [ErrNoTopic];
 // nothing is created.
 func (c *Cluster) Topics(ctx context.Context, names ...string) ([]Topic, error) {
+	there, err := c.Existing(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	topics := make([]Topic, 0, len(names))
+	for _, name := range names {
+		t, ok := there[name]
+		if !ok {
+			return nil, &TopicError{name, ErrNoTopic}
+		}
+		topics = append(topics, t)
+	}
+	return topics, nil
+}
+
+// Existing returns those of the topics that exist, with one request.
+func (c *Cluster) Existing(ctx context.Context, names ...string) (map[string]Topic, error) {
 	ctx, cancel := WithDeadline(ctx, callTimeout)
 	defer cancel()
 	req := kmsg.NewPtrMetadataRequest()
@@ -87,26 +104,21 @@ func (c *Cluster) Topics(ctx context.Context, names ...string) ([]Topic, error) 
 	if err != nil {
 		return nil, fmt.Errorf("asking for topics: %w", err)
 	}
-	byName := make(map[string]Topic, len(names))
+	there := make(map[string]Topic, len(names))
 	for _, t := range resp.Topics {
 		if t.Topic == nil {
 			continue
 		}
 		topic, err := topicOf(t)
+		if errors.Is(err, ErrNoTopic) {
+			continue
+		}
 		if err != nil {
 			return nil, &TopicError{*t.Topic, err}
 		}
-		byName[topic.Name] = topic
+		there[topic.Name] = topic
 	}
-	topics := make([]Topic, 0, len(names))
-	for _, name := range names {
-		t, ok := byName[name]
-		if !ok {
-			return nil, &TopicError{name, ErrNoTopic}
-		}
-		topics = append(topics, t)
-	}
-	return topics, nil
+	return there, nil
 }
 
 func topicOf(t kmsg.MetadataResponseTopic) (Topic, error) {

@@ -53,14 +53,15 @@ func (c *Cluster) Committed(ctx context.Context, group string) (map[Partition]Co
 // Topics describes topics; those that do not exist are nil.
 func (c *Cluster) Topics(ctx context.Context, names ...string) (map[string]*Topic, error) {
 	out := map[string]*Topic{}
+	there, err := c.cluster.Existing(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		t, err := c.cluster.Topic(ctx, name)
-		if errors.Is(err, kafka.ErrNoTopic) {
+		t, ok := there[name]
+		if !ok {
 			out[name] = nil
 			continue
-		}
-		if err != nil {
-			return nil, err
 		}
 		out[name] = &Topic{ID: t.ID, Logs: map[int32]Log{}}
 		starts, err := c.admin.ListStartOffsets(ctx, name)

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -104,18 +103,13 @@ func (a *attempt) sourceTopics(ctx context.Context, n *Node) ([]checkpoint.Topic
 			return nil, err
 		}
 	}
-	cluster := kafka.NewCluster(client)
+	there, err := kafka.NewCluster(client).Existing(ctx, n.Source.Spec.Kafka.Topics...)
+	if err != nil {
+		return nil, err
+	}
 	var topics []checkpoint.Topic
 	for _, name := range n.Source.Spec.Kafka.Topics {
-		t := checkpoint.Topic{Role: "source", Step: n.Name, Name: name}
-		switch found, err := cluster.Topics(ctx, name); {
-		case errors.Is(err, kafka.ErrNoTopic):
-		case err != nil:
-			return nil, err
-		default:
-			t.ID = found[0].ID
-		}
-		topics = append(topics, t)
+		topics = append(topics, checkpoint.Topic{Role: "source", Step: n.Name, Name: name, ID: there[name].ID})
 	}
 	return topics, nil
 }

@@ -112,15 +112,7 @@ const readers = 8
 
 // readState fetches and verifies the deltas of a pointer, and says where its base is.
 func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {
-	r := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
-	for _, o := range p.Operators {
-		for _, s := range o.States {
-			r.States = append(r.States, pebblestate.State{
-				ID: s.ID, Operator: o.Name,
-				StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version, Schema: s.Schema},
-			})
-		}
-	}
+	r := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) { return a.fetch(ctx, files, f) })
 	r.Deltas = make([]pebblestate.Delta, len(p.Deltas))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
@@ -137,16 +129,6 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 	}
 	if err := g.Wait(); err != nil {
 		return r, err
-	}
-	if p.Base != nil {
-		byHash := map[[32]byte]checkpoint.File{}
-		for _, f := range p.Base.Files {
-			byHash[f.Hash] = f
-			r.Base = append(r.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
-		}
-		r.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
-			return a.fetch(ctx, files, byHash[f.Hash])
-		}
 	}
 	return r, nil
 }

@@ -17,15 +17,7 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 	fail := func(err error) (*pebblestate.View, error) {
 		return nil, fmt.Errorf("savepoint %s: %w", s.Location, err)
 	}
-	restore := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
-	for _, o := range p.Operators {
-		for _, st := range o.States {
-			restore.States = append(restore.States, pebblestate.State{
-				ID: st.ID, Operator: o.Name,
-				StateDesc: pebblestate.StateDesc{Name: st.Name, Kind: st.Kind, Type: st.Type, Version: st.Version, Schema: st.Schema},
-			})
-		}
-	}
+	var deltas []pebblestate.Delta
 	for _, d := range p.Deltas {
 		if d.File == nil {
 			return fail(fmt.Errorf("the delta of checkpoint %d is not in a file: %w", d.Checkpoint, checkpoint.ErrCorrupt))
@@ -34,22 +26,14 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 		if err != nil {
 			return fail(err)
 		}
-		restore.Deltas = append(restore.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
+		deltas = append(deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
 	}
 	dir, err := os.MkdirTemp(scratch, "weir-savepoint-")
 	if err != nil {
 		return fail(err)
 	}
-	if p.Base != nil {
-		byHash := map[[32]byte]checkpoint.File{}
-		for _, f := range p.Base.Files {
-			byHash[f.Hash] = f
-			restore.Base = append(restore.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
-		}
-		restore.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
-			return s.fetch(ctx, dir, byHash[f.Hash])
-		}
-	}
+	restore := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) { return s.fetch(ctx, dir, f) })
+	restore.Deltas = deltas
 	v, err := pebblestate.OpenView(ctx, pebblestate.Options{Dir: dir}, restore)
 	if err != nil {
 		return fail(err)

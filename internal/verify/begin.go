@@ -241,14 +241,13 @@ func droppedSince(job *Job, begin, last *checkpoint.Pointer) error {
 // state opens the state of a savepoint below a directory.
 func (b *beginning) state(ctx context.Context, dir string) (*pebblestate.Backend, error) {
 	p := b.savepoint
-	r := pebblestate.Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
-	for _, o := range p.Operators {
-		for _, s := range o.States {
-			r.States = append(r.States, pebblestate.State{
-				ID: s.ID, Operator: o.Name, StateDesc: pebblestate.StateDesc{Name: s.Name, Kind: s.Kind, Type: s.Type, Version: s.Version, Schema: s.Schema},
-			})
+	r := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) {
+		local := filepath.Join(dir, fmt.Sprintf("fetch-%x", f.Hash[:8]))
+		if err := b.files.Download(ctx, f, local); err != nil {
+			return nil, err
 		}
-	}
+		return os.Open(local) // it goes with the directory
+	})
 	for _, d := range p.Deltas {
 		if d.File == nil {
 			return nil, fmt.Errorf("%w: the delta of checkpoint %d is not in a file", checkpoint.ErrCorrupt, d.Checkpoint)
@@ -258,20 +257,6 @@ func (b *beginning) state(ctx context.Context, dir string) (*pebblestate.Backend
 			return nil, err
 		}
 		r.Deltas = append(r.Deltas, pebblestate.Delta{First: d.First, Checkpoint: d.Checkpoint, Repr: repr})
-	}
-	if p.Base != nil {
-		byHash := map[[32]byte]checkpoint.File{}
-		for _, f := range p.Base.Files {
-			byHash[f.Hash] = f
-			r.Base = append(r.Base, pebblestate.BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
-		}
-		r.Fetch = func(ctx context.Context, f pebblestate.BaseFile) (io.ReadCloser, error) {
-			local := filepath.Join(dir, fmt.Sprintf("fetch-%x", f.Hash[:8]))
-			if err := b.files.Download(ctx, byHash[f.Hash], local); err != nil {
-				return nil, err
-			}
-			return os.Open(local) // it goes with the directory
-		}
 	}
 	return pebblestate.Open(ctx, pebblestate.Options{Dir: filepath.Join(dir, "savepoint")}, r)
 }
