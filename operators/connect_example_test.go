@@ -1,6 +1,7 @@
 package operators_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weirstream/weir/operators"
@@ -43,89 +44,62 @@ func ExampleConnect() {
 	// Output: ["unknown sees /home" "Ann sees /cart"]
 }
 
-// clicksOf joins each view with the clicks of the same key at most 10 s after it (an interval join). Both sides are kept
-// by their time and dropped when the watermark tells that no partner can come any more.
-type clicksOf struct {
-	views, clicks *operators.MapState[int64, []string]
+// missed tells of each view that no click of the same key has followed for 10 s.
+type missed struct {
+	view *operators.Value[string]
+	due  *operators.Value[int64]
 }
 
-const within = 10_000
-
-func (j *clicksOf) Open(ctx *operators.Context) (err error) {
-	if j.views, err = operators.NewMap[int64, []string](ctx, "views", nil, nil); err != nil {
+func (m *missed) Open(ctx *operators.Context) (err error) {
+	if m.view, err = operators.NewValue[string](ctx, "view", nil); err != nil {
 		return err
 	}
-	j.clicks, err = operators.NewMap[int64, []string](ctx, "clicks", nil, nil)
+	m.due, err = operators.NewValue[int64](ctx, "due", nil)
 	return err
 }
 
-func (j *clicksOf) ProcessA(c *operators.ProcessContext, view *stream.Event[string], emit func(string) error) error {
-	if err := keep(c, j.views, view); err != nil {
+// ProcessA takes a view in the place of the one before.
+func (m *missed) ProcessA(c *operators.ProcessContext, view *stream.Event[string], _ func(string) error) error {
+	if err := m.forget(c); err != nil {
 		return err
 	}
-	return j.clicks.All(func(at int64, clicks []string) error {
-		if at < view.Timestamp || at > view.Timestamp+within {
-			return nil
-		}
-		return pairs(c, at, []string{view.Value}, clicks, emit)
-	})
-}
-
-func (j *clicksOf) ProcessB(c *operators.ProcessContext, click *stream.Event[string], emit func(string) error) error {
-	if err := keep(c, j.clicks, click); err != nil {
+	due := view.Timestamp + 10_000
+	if err := errors.Join(m.view.Put(view.Value), m.due.Put(due)); err != nil {
 		return err
 	}
-	return j.views.All(func(at int64, views []string) error {
-		if click.Timestamp < at || click.Timestamp > at+within {
-			return nil
-		}
-		return pairs(c, click.Timestamp, views, []string{click.Value}, emit)
-	})
+	return c.SetTimer(due)
 }
 
-// OnTimer drops what is older than any partner that may still come.
-func (j *clicksOf) OnTimer(c *operators.ProcessContext, t operators.Timer, _ func(string) error) error {
-	if err := j.views.Delete(t.Time - within - 1); err != nil {
+func (m *missed) ProcessB(c *operators.ProcessContext, _ *stream.Event[string], _ func(string) error) error {
+	return m.forget(c)
+}
+
+func (m *missed) forget(c *operators.ProcessContext) error {
+	due, ok, err := m.due.Get()
+	if err != nil || !ok {
 		return err
 	}
-	return j.clicks.Delete(t.Time - within - 1)
+	return errors.Join(c.DeleteTimer(due), m.due.Delete(), m.view.Delete())
 }
 
-// keep adds an event to those of its time. The list is copied: a checkpoint may be reading the old one.
-func keep(c *operators.ProcessContext, m *operators.MapState[int64, []string], ev *stream.Event[string]) error {
-	old, _, err := m.Get(ev.Timestamp)
+func (m *missed) OnTimer(_ *operators.ProcessContext, _ operators.Timer, emit func(string) error) error {
+	view, _, err := m.view.Get()
 	if err != nil {
 		return err
 	}
-	if err := m.Put(ev.Timestamp, append(old[:len(old):len(old)], ev.Value)); err != nil {
+	if err := errors.Join(m.due.Delete(), m.view.Delete()); err != nil {
 		return err
 	}
-	return c.SetTimer(ev.Timestamp + within + 1)
+	return emit("nobody clicked on " + view)
 }
 
-// pairs emits each pair with the time of its click.
-func pairs(c *operators.ProcessContext, at int64, views, clicks []string, emit func(string) error) error {
-	c.SetTimestamp(at)
-	for _, v := range views {
-		for _, k := range clicks {
-			if err := emit(v + " led to " + k); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func ExampleConnect_intervalJoin() {
-	h := operatortest.New2(nil, operators.Connect(func() operators.Processor2[string, string, string] { return new(clicksOf) }))
+func ExampleConnect_timers() {
+	h := operatortest.New2(nil, operators.Connect(func() operators.Processor2[string, string, string] { return new(missed) }))
 	h.ProcessA("u1", "view 1", 1_000)
 	h.ProcessB("u1", "click 1", 4_000)
-	h.ProcessB("u1", "click 2", 12_000)
-	h.ProcessA("u1", "view 2", 3_000)
+	h.ProcessA("u1", "view 2", 5_000)
+	h.ProcessA("u2", "view 3", 6_000)
+	h.Watermark(15_000)
 	fmt.Printf("%q\n", h.Values())
-	h.Watermark(stream.MaxTime)
-	fmt.Println(h.Entries(), "entries are left")
-	// Output:
-	// ["view 1 led to click 1" "view 2 led to click 1" "view 2 led to click 2"]
-	// 0 entries are left
+	// Output: ["nobody clicked on view 2"]
 }

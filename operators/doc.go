@@ -5,8 +5,8 @@
 // late, what a key remembers. The types to know:
 //
 //   - [Spec] and [Spec2] describe an operator before there is a subtask of it: what [Filter], [Map], [FlatMap],
-//     [EventTime], [Count], [Reduce], [Aggregate], [WindowCount], [WindowReduce], [WindowAggregate], [Process] and
-//     [Connect] return, and what job.Via and job.Connect take.
+//     [EventTime], [Count], [Reduce], [Aggregate], [WindowCount], [WindowReduce], [WindowAggregate], [Process],
+//     [Connect] and [IntervalJoin] return, and what job.Via and job.Connect take.
 //   - [Operator] is one subtask's instance. It may also be a [WatermarkHandler], a [ClockHandler] or a [Generator].
 //   - [Processor] is a user's own keyed operator.
 //   - [Context] is what the engine gives an operator, and what states are declared on.

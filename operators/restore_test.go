@@ -138,8 +138,14 @@ func TestARestartOfAJoinChangesNothing(t *testing.T) {
 			steps = append(steps, func(h *harness) { h.ProcessB(key, value, ts) })
 		}
 	}
-	operatortest.CheckRestore2(t, operators.Connect(func() operators.Processor2[string, string, string] { return new(clicksOf) }), steps)
+	operatortest.CheckRestore2(t, operators.Connect(func() operators.Processor2[string, string, string] { return new(missed) }), steps)
 	operatortest.CheckRestore2(t, operators.Connect(func() operators.Processor2[string, string, string] { return new(enrich) }), steps)
+	pair := func(p operators.Pair[string, string]) (string, error) { return p.A + "+" + p.B, nil }
+	for _, between := range []operators.Interval{
+		operators.Between(0, 10*time.Second), operators.Between(-3*time.Second, 2*time.Second), operators.Between(2*time.Second, 4*time.Second), operators.Between(0, 0),
+	} {
+		operatortest.CheckRestore2(t, operators.IntervalJoin(between, pair, operators.JoinOptions[string, string]{}), steps)
+	}
 }
 
 // C32 of the cases: timers and windows are state, so a crash one tick before they are due does not lose them, and one tick

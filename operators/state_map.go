@@ -20,8 +20,10 @@ type mapBucket[MK comparable, V any] struct {
 	bucket
 	entries map[MK]*cell[V]
 	dead    []MK // deleted in this epoch
-	// order is the keys by their encoded form, nil if they have changed since.
-	order []MK
+	// order is the keys of entries by their encoded form, deleted ones included, once somebody has asked for it. While
+	// somebody walks over it, it is replaced and not changed.
+	order  []MK
+	walked bool
 }
 
 // NewMap declares a map state of the operator. A nil codec is CBOR; a [TTL] lets maps expire, with all their entries.
@@ -67,6 +69,10 @@ func (t *MapState[MK, V]) trimEntries(b *mapBucket[MK, V]) {
 			t.grow(&b.bucket, -1, c.outside())
 		}
 	}
+	if len(b.dead) > 0 && b.order != nil {
+		b.own()
+		b.order = slices.DeleteFunc(b.order, func(mk MK) bool { return b.entries[mk] == nil })
+	}
 	clear(b.dead)
 	b.dead = b.dead[:0]
 }
@@ -104,10 +110,13 @@ func (t *MapState[MK, V]) Put(mk MK, v V) error {
 		}
 		b.entries[mk] = c
 		t.grow(base, 1, c.outside())
+		if b.order != nil {
+			b.own()
+			b.order = slices.Insert(b.order, b.search(c.space()), mk)
+		}
 	}
 	if c.state() != stLive {
 		b.live++
-		b.order = nil
 	}
 	if n := t.put(c, v); n != c {
 		b.entries[mk] = n
@@ -148,7 +157,6 @@ func (t *MapState[MK, V]) Delete(mk MK) error {
 		b.entries[mk] = n
 	}
 	b.live--
-	b.order = nil
 	b.dead = append(b.dead, mk)
 	t.emptied(b)
 	if b.live == 0 {
@@ -187,10 +195,79 @@ func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
 	if err := t.ttl.leave(b.live > 0, false); err != nil {
 		return err
 	}
-	if b.order == nil {
-		b.order = t.sorted(b)
+	return b.walk(0, fn)
+}
+
+// from is All for the entries whose encoded key is not less than that of mk.
+func (t *MapState[MK, V]) from(mk MK, fn func(MK, V) error) error {
+	b, err := t.open(false)
+	if b == nil {
+		return err
 	}
-	for _, mk := range b.order {
+	if t.name, err = t.keys.Append(t.name[:0], mk); err != nil {
+		return err
+	}
+	b.sort()
+	return b.walk(b.search(borrow(t.name)), fn)
+}
+
+// before returns the greatest key whose encoded form is less than that of mk. The entry may be a deleted one.
+func (t *MapState[MK, V]) before(mk MK) (last MK, ok bool, err error) {
+	b, err := t.open(false)
+	if b == nil {
+		return last, false, err
+	}
+	if t.name, err = t.keys.Append(t.name[:0], mk); err != nil {
+		return last, false, err
+	}
+	b.sort()
+	i := b.search(borrow(t.name))
+	if i == 0 {
+		return last, false, nil
+	}
+	return b.order[i-1], true, nil
+}
+
+// own makes the order one that may be changed.
+func (b *mapBucket[MK, V]) own() {
+	if b.walked {
+		b.order, b.walked = slices.Clone(b.order), false
+	}
+}
+
+// search is the place of the first key in the order whose encoded form is not less than space.
+func (b *mapBucket[MK, V]) search(space string) int {
+	if n := len(b.order); n == 0 || b.entries[b.order[n-1]].space() < space {
+		return n // keys that grow, such as times
+	}
+	i, _ := slices.BinarySearchFunc(b.order, space, func(mk MK, space string) int {
+		return strings.Compare(b.entries[mk].space(), space)
+	})
+	return i
+}
+
+// sort makes the order, if there is none yet.
+func (b *mapBucket[MK, V]) sort() {
+	if b.order != nil {
+		return
+	}
+	b.order = make([]MK, 0, len(b.entries))
+	for mk := range b.entries {
+		b.order = append(b.order, mk)
+	}
+	slices.SortFunc(b.order, func(x, y MK) int {
+		return strings.Compare(b.entries[x].space(), b.entries[y].space())
+	})
+}
+
+// walk calls fn for each entry from place i of the order on, until it returns an error.
+func (b *mapBucket[MK, V]) walk(i int, fn func(MK, V) error) error {
+	b.sort()
+	if !b.walked {
+		b.walked = true
+		defer func() { b.walked = false }()
+	}
+	for _, mk := range b.order[i:] {
 		if c := b.entries[mk]; c != nil && c.state() == stLive {
 			if err := fn(mk, c.v[c.epoch&1]); err != nil {
 				return err
@@ -198,17 +275,4 @@ func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
 		}
 	}
 	return nil
-}
-
-func (t *MapState[MK, V]) sorted(b *mapBucket[MK, V]) []MK {
-	order := make([]MK, 0, b.live)
-	for mk, c := range b.entries {
-		if c.state() == stLive {
-			order = append(order, mk)
-		}
-	}
-	slices.SortFunc(order, func(x, y MK) int {
-		return strings.Compare(b.entries[x].space(), b.entries[y].space())
-	})
-	return order
 }

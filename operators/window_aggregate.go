@@ -59,11 +59,16 @@ func (o *windowBase[In, Acc, Out]) fire(start, end int64, key string, acc Acc, e
 
 // tooLate counts an event all of whose windows have been dropped, and sends it to the side output.
 func (o *windowBase[In, Acc, Out]) tooLate(ev *stream.Event[In]) error {
-	if o.ctx.Late != nil {
-		o.ctx.Late()
+	return tooLate(o.ctx, ev, o.lateOut)
+}
+
+// tooLate counts an event that came too late, and sends it to a side output, if it is not nil.
+func tooLate[In any](ctx *Context, ev *stream.Event[In], side stream.Emit[In]) error {
+	if ctx.Late != nil {
+		ctx.Late()
 	}
-	if o.lateOut == nil {
+	if side == nil {
 		return nil
 	}
-	return o.lateOut(ev)
+	return side(ev)
 }

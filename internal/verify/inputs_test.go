@@ -2,7 +2,9 @@ package verify_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -66,6 +68,41 @@ func TestAConnectOfTwoSourcesIsComparedAndNotJudged(t *testing.T) {
 	}
 	c.rewrite("out", "changed", changed("13", "14")) // of k1, which only one input has
 	report, err = c.verify(g("changed"), o, job.VerifyOptions{})
+	if err != nil || report.Count("different") != 1 {
+		t.Errorf("got %v, %v", err, findings(report))
+	}
+}
+
+// The pairs of an interval join are the same in whatever order the inputs were read: a difference is a finding.
+func TestAnIntervalJoinIsJudged(t *testing.T) {
+	c := newCluster(t, "in", "other", "out")
+	c.feed(0, 40, 4)
+	for i := range 40 {
+		r := record("in", int32(i%4), fmt.Sprint("k", i%4), i)
+		r.Topic = "other"
+		c.produce(r)
+	}
+	g := func(out string) *job.Graph {
+		g := job.New("pairs")
+		times := operators.EventTimeMillis(func(n number) int64 { return n.N }, 0)
+		by := func(name string) *job.Stream[number] {
+			from := source.Kafka(source.KafkaOptions{Topics: []string{name}, StopAt: "latest"})
+			return job.KeyBy(job.Via(job.From(g, name, from, decode), name+"-time", times), name+"-by-key", func(n number) string { return n.Key })
+		}
+		pairs := job.Connect(by("in"), by("other"), "pairs", operators.IntervalJoin(operators.Between(0, 4*time.Millisecond),
+			func(p operators.Pair[number, number]) (number, error) { return number{p.Key, 100*p.A.N + p.B.N}, nil },
+			operators.JoinOptions[number, number]{}))
+		job.To(pairs, "out", to(out), encode)
+		return g
+	}
+	o := c.options()
+	c.run(g("out"), o)
+	report := c.verified(g("out"), o, job.VerifyOptions{})
+	if want := int64(40 + 36); report.Outputs[0].Equal != want { // each with that of its time, and with the next of its key
+		t.Errorf("got %+v, want %d pairs", report.Outputs[0], want)
+	}
+	c.rewrite("out", "changed", changed("509", "508"))
+	report, err := c.verify(g("changed"), o, job.VerifyOptions{})
 	if err != nil || report.Count("different") != 1 {
 		t.Errorf("got %v, %v", err, findings(report))
 	}

@@ -205,6 +205,9 @@ func (l *loop) back() {
 	l.stack = l.stack[:len(l.stack)-1]
 }
 
+// orderless are the kinds whose results, as a bag, do not depend on the order of what comes in.
+var orderless = []string{"window_count", "interval_join"}
+
 // running are the kinds whose results tell of each event, so that two lanes of a key make other results as a rule.
 var running = []string{"count", "reduce", "aggregate"}
 
@@ -223,8 +226,8 @@ func (l *loop) arrive(s *step, key []byte, timestamp int64) error {
 	if s.timers != nil && s.timers.Entries() > 0 && s.doubtful == "" && !s.trusted {
 		s.doubtful = "it sets event-time timers: what it knows when one fires depends on how far the input had been read"
 	}
-	if s.node.Kind == "window_count" || s.trusted {
-		return nil // a count does not depend on the order
+	if slices.Contains(orderless, s.node.Kind) || s.trusted {
+		return nil
 	}
 	first, err := l.lanes.first(s.index, key, firstSeen{now.lane, now.topic, now.partition})
 	if err != nil || first.lane == now.lane {
