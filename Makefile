@@ -9,6 +9,8 @@ TAGS   := timetzdata
 RUN    ?= .
 # Scenarios to leave out: make integration SKIP='TestNodes|TestTheOnlyNode'
 SKIP   ?= ^$$
+# Scenarios at a time: more than cores, since most of them wait most of the time.
+PARALLEL ?= 4
 
 .PHONY: build test race synctests nightly integration soak mutants check image up down bench bench-quick bench-compare clean
 
@@ -21,12 +23,15 @@ test:
 race:
 	$(GO) test -race ./...
 
+# What needs the test clock: the tests of the files with this build tag. The others are those of `make test`.
 synctests:
-	$(GO) test -tags synctests ./...
+	@files=$$(grep -rl --include='*_test.go' '^//go:build synctests' .); \
+	  names=$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -d' ' -f2 | paste -sd'|'); \
+	  $(GO) test -tags synctests -run "^($$names)$$" $$(dirname $$files | sort -u)
 
 # Whole jobs on a real Kafka that the tests start themselves, or on KAFKA_BROKERS where nothing special is needed.
 integration:
-	$(GO) test -tags integration -count=1 -timeout 40m -v -run '$(RUN)' -skip '$(SKIP)' ./integration
+	$(GO) test -tags integration -count=1 -timeout 40m -parallel $(PARALLEL) -v -run '$(RUN)' -skip '$(SKIP)' ./integration
 
 # An hour (or WEIR_SOAK=10m) with a random fault every five seconds, on three nodes. It ends with a report.
 soak:

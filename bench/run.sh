@@ -9,8 +9,8 @@
 #   CELLS="weir-w3" BIG_N=1000000 REPEAT=1 make bench      smaller inputs
 #
 # Cells: limit limit-alt limit-snappy limit-alt-snappy raw raw-snappy limit-json limit-json-alt raw-w3
-#        weir-w1 ... weir-w6, weir-snappy-w1, weir-yaml-w1 ... weir-yaml-w6,
-#        flink-w1 ... flink-w6, flinkhash-w3 ... flinkhash-w6, kstreams-w1 ... kstreams-w6.
+#        weir-w1 ... weir-w7, weir-snappy-w1, weir-yaml-w1 ... weir-yaml-w6,
+#        flink-w1 ... flink-w7, flinkhash-w3 ... flinkhash-w7, kstreams-w1 ... kstreams-w7.
 #        A cell with @100 behind it runs at an interval of 100 ms.
 # Figures: start memory binary allocs bytes pause recovery recovery-fetch scaling latency, and with 20 M keys
 #        pause-many pause-many-live (a budget that holds them: needs 16 GiB) recovery-many recovery-fetch-many.
@@ -18,8 +18,8 @@
 #
 #   REPEAT=3       every cell three times, in rounds      INTERVAL=1000  checkpoint or commit interval of the cells, ms
 #   ONCE='*w5*'    cells for which one round is enough: they take many minutes
-#   BIG_N          records of w1, w2, and of w3 and w4 for the programs that are quick (12 M)
-#   SMALL_N        records of w3 and w4 for Flink and Kafka Streams (3 M); as many as BIG_N for one input for all
+#   BIG_N          records of w1, w2, and of w3, w4 and w7 for the programs that are quick (12 M)
+#   SMALL_N        records of w3, w4 and w7 for Flink and Kafka Streams (3 M); as many as BIG_N for one input for all
 #   MANY_N         records of w5 (30 M)                    MANY_KEYS      keys of w5 and the figures with many (20 M)
 #   ZIPF_N         records of w6 (12 M)
 #   KEYS_N, KEYS   records (20 M) and keys (1 M) for pause and bytes
@@ -48,6 +48,7 @@ elif [ -z "${CELLS+x}${FIGURES+x}" ]; then
     limit-json weir-w2 weir-yaml-w2 weir-w2@100 flink-w2 kstreams-w2
     weir-w3 weir-yaml-w3 weir-w3@100 flink-w3 flinkhash-w3 kstreams-w3 raw-w3
     weir-w4 weir-yaml-w4 weir-w4@100 flink-w4 flinkhash-w4 kstreams-w4
+    weir-w7 flink-w7 flinkhash-w7 kstreams-w7
     weir-w6 flinkhash-w6 weir-w5"
   FIGURES="start memory binary allocs bytes pause recovery recovery-fetch scaling latency
     pause-many pause-many-live recovery-many recovery-fetch-many"
@@ -120,8 +121,8 @@ WX=${WX-}
 echo "=== inputs"
 input() { "$BIN/gen" -reuse -topic "$1" -n "$2" "${@:3}"; }
 need_small=0 need_big=0
-if has "$cells" 'flink*-w[34]*' 'kstreams-w[34]*'; then need_small=1; fi
-if has "$cells" 'limit*' 'raw*' '*w[12]' '*w[12]@*' 'weir*w[34]' 'weir*w[34]@*' || has "$figures" allocs recovery recovery-fetch; then need_big=1; fi
+if has "$cells" 'flink*-w[347]*' 'kstreams-w[347]*'; then need_small=1; fi
+if has "$cells" 'limit*' 'raw*' '*w[12]' '*w[12]@*' 'weir*w[347]' 'weir*w[347]@*' || has "$figures" allocs recovery recovery-fetch; then need_big=1; fi
 if [ "$SMALL" = "$BIG" ]; then need_big=$((need_big | need_small)) need_small=0; fi
 if [ $need_big = 1 ]; then input "$BIG" "$big_n"; fi
 if [ $need_small = 1 ]; then input "$SMALL" "$small_n"; fi
@@ -160,14 +161,14 @@ cell() {
     raw-snappy) raw "$ms" snappy ;;
     raw-w3) raww3 "$ms" lz4 ;;
     weir-w5) weir weir w5 "$ms" -memory "$many_budget" ;;
-    weir-w[1-46]) weir weir "$work" "$ms" ;;
-    weir-snappy-w[1-6]) weir weir-snappy "$work" "$ms" -compression snappy ;;
+    weir-w[1-467]) weir weir "$work" "$ms" ;;
+    weir-snappy-w[1-7]) weir weir-snappy "$work" "$ms" -compression snappy ;;
     weir-yaml-w5) weir_yaml w5 "$ms" --set checkpoint.memory="$many_budget" ;;
     weir-yaml-w[1-46]) weir_yaml "$work" "$ms" ;;
-    flink-w[1-6]) flink "$work" "$ms" ;;
-    flinkhash-w[3-6]) flinkhash "$work" "$ms" ;;
+    flink-w[1-7]) flink "$work" "$ms" ;;
+    flinkhash-w[3-7]) flinkhash "$work" "$ms" ;;
     kstreams-w4) ksemit0 "$ms" ;; # with its defaults the output is wrong
-    kstreams-w[12356]) ks "$work" "$ms" ;;
+    kstreams-w[123567]) ks "$work" "$ms" ;;
     *) echo "no cell $1" >&2; return 1 ;;
   esac
 }

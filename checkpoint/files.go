@@ -48,7 +48,9 @@ func (f *Files) Store() Store { return f.store }
 
 // UploadBytes writes content under the name that the function makes of its hash.
 func (f *Files) UploadBytes(ctx context.Context, name func(Hash) string, content []byte) (File, error) {
-	return f.upload(ctx, name, bytes.NewReader(content))
+	file := File{Size: int64(len(content)), Hash: sha256.Sum256(content)}
+	file.Name = name(file.Hash)
+	return file, f.put(ctx, file, &told{bytes.NewReader(content), f.Fault}, nil)
 }
 
 // UploadFile writes a local file under the name that the function makes of its hash. The local file must not change
@@ -70,35 +72,50 @@ func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.R
 	}
 	file := File{Size: size, Hash: Hash(sum.Sum(nil))}
 	file.Name = name(file.Hash)
-	err = f.retry(ctx, func(ctx context.Context) error {
-		again := sha256.New()
-		err := f.store.Put(ctx, file.Name, &hashed{ReadSeeker: content, sum: again, fault: f.Fault})
+	again := sha256.New()
+	return file, f.put(ctx, file, &hashed{told{content, f.Fault}, again}, again)
+}
+
+// put writes a file; again, if set, has the hash of what was read of the content.
+func (f *Files) put(ctx context.Context, file File, content io.ReadSeeker, again hash.Hash) error {
+	err := f.retry(ctx, func(ctx context.Context) error {
+		err := f.store.Put(ctx, file.Name, content)
 		if errors.Is(err, fs.ErrExist) {
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
 			return f.get(ctx, file, io.Discard)
 		}
-		if err == nil && Hash(again.Sum(nil)) != file.Hash {
+		if err == nil && again != nil && Hash(again.Sum(nil)) != file.Hash {
 			return fmt.Errorf("writing %s: the local file changed meanwhile: %w", file.Name, ErrCorrupt)
 		}
 		return err
 	})
 	f.Fault.At(fault.Uploaded)
-	return file, err
+	return err
+}
+
+// told tells of the end of what is read through it.
+type told struct {
+	io.ReadSeeker
+	fault fault.Hook
+}
+
+func (t *told) Read(p []byte) (int, error) {
+	n, err := t.ReadSeeker.Read(p)
+	if err == io.EOF {
+		t.fault.At(fault.Uploading) // written, but neither synced nor named
+	}
+	return n, err
 }
 
 // hashed hashes what is read through it. Seeking to the start begins anew.
 type hashed struct {
-	io.ReadSeeker
-	sum   hash.Hash
-	fault fault.Hook
+	told
+	sum hash.Hash
 }
 
 func (h *hashed) Read(p []byte) (int, error) {
-	n, err := h.ReadSeeker.Read(p)
+	n, err := h.told.Read(p)
 	h.sum.Write(p[:n]) // a hash never fails
-	if err == io.EOF {
-		h.fault.At(fault.Uploading) // written, but neither synced nor named
-	}
 	return n, err
 }
 

@@ -16,6 +16,21 @@ type Collection struct {
 	Listed, Running, Young, Foreign []Stored
 }
 
+// ByShard sorts the files below "<job>/" by the shard that they are of, as [FileName] has it. What is not below a shard, such as
+// the files that say who owns the place, is left out.
+func ByShard(job string, listed []Stored) map[int][]Stored {
+	out := map[int][]Stored{}
+	for _, s := range listed {
+		rest, below := strings.CutPrefix(s.Name, job+"/")
+		number, _, found := strings.Cut(rest, "/")
+		shard, err := strconv.Atoi(number)
+		if below && found && err == nil && shard >= 0 && strconv.Itoa(shard) == number {
+			out[shard] = append(out[shard], s)
+		}
+	}
+	return out
+}
+
 // Collect says which files of a shard are garbage, to a collector that is not a part of the job: it has fenced nobody, and the
 // job may run, recover or be taken over meanwhile. listed are all files below "<job>/<shard>/"; pointers all that the checkpoint
 // partition has, oldest first, at least one; left is the checkpoint that the last one's lineage left behind ([Pointer.Left]), nil

@@ -357,3 +357,20 @@ func TestUploadsAreToldByTheirNames(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesAreSortedByShard(t *testing.T) {
+	names := map[int]int{}
+	var listed []Stored
+	for _, name := range []string{
+		FileName("j", 0, "a", 1, Hash{}, "delta"), FileName("j", 0, "a", 2, Hash{}, "delta"), FileName("j", 12, "a", 1, Hash{}, "base"),
+		FileName("k", 1, "a", 1, Hash{}, "delta"), OwnerName("j", 1), "j/01/a/1-x.delta", "j/-1/a/1-x.delta", "j/x/a", "j/7", "12/a/b",
+	} {
+		listed = append(listed, Stored{Name: name})
+	}
+	for shard, files := range ByShard("j", listed) {
+		names[shard] = len(files)
+	}
+	if len(names) != 2 || names[0] != 2 || names[12] != 1 {
+		t.Errorf("files by shard: %v", names)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // contradictions reports offsets that are to be set and dropped at once.
@@ -20,6 +21,58 @@ func (r *rewriting) contradictions() {
 			if i >= 0 {
 				r.wrong("set-offset %s: drop-state %s drops that offset", keys[i], drop)
 			}
+		}
+	}
+}
+
+// drop takes states out, and keeps their numbers from being given to others.
+func (r *rewriting) drop() {
+	known := map[string]bool{}
+	for i, o := range r.p.Operators {
+		if len(o.States) == 0 {
+			continue
+		}
+		known[o.Name], r.had[o.Name] = true, true
+		var left []State
+		for _, s := range o.States {
+			name := o.Name + "/" + s.Name
+			known[name] = true
+			if !slices.ContainsFunc(r.e.DropState, func(drop string) bool {
+				step, state, one := strings.Cut(drop, "/")
+				return step == o.Name && (!one || meansState(o.States, state, s.Name))
+			}) {
+				left = append(left, s)
+				continue
+			}
+			r.p.Dropped = append(r.p.Dropped, s.ID)
+			r.tell(Effect{Kind: EffectDrop, Step: o.Name, State: s.Name}, "operator %q: state %q (%s of %s) is dropped", o.Name, s.Name, s.Kind, s.Type)
+		}
+		r.p.Operators[i].States = left
+	}
+	for _, src := range r.p.Sources {
+		r.hadSplits[src.Name] = len(src.Splits) > 0
+	}
+	r.dropTopics(known)
+	r.p.Sources = slices.DeleteFunc(r.p.Sources, func(src Source) bool {
+		known[src.Name] = true
+		if !slices.Contains(r.e.DropState, src.Name) {
+			return false
+		}
+		r.p.Topics = slices.DeleteFunc(r.p.Topics, func(t Topic) bool { return t.Role == "source" && t.Step == src.Name })
+		r.tell(Effect{Kind: EffectDrop, Step: src.Name}, "source %q: its offsets are dropped: a job that has it, or another source of its topics, begins there where its start says: what was read before is read again, also into state that is kept", src.Name)
+		return true
+	})
+	slices.Sort(r.p.Dropped)
+	r.p.Dropped = slices.Compact(r.p.Dropped)
+	maps.DeleteFunc(known, func(_ string, is bool) bool { return !is })
+	have := slices.Sorted(maps.Keys(known))
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(r.e.DropState))) {
+		switch {
+		case known[name]:
+		case len(have) == 0:
+			r.wrong("drop-state %s: the savepoint has no state and no offsets", name)
+		default:
+			r.wrong("drop-state %s: there is no such state: it has %s", name, some(have))
 		}
 	}
 }

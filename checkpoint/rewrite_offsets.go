@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/weirstream/weir/stream"
 )
@@ -149,5 +148,5 @@ func timeOf(ms int64) string {
 	if ms == stream.MaxTime {
 		return "the end of the input"
 	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000Z")
+	return TimeText(ms)
 }

@@ -8,6 +8,7 @@ import (
 
 // rename gives steps other names wherever the pointer has them.
 func (r *rewriting) rename() {
+	r.makeRoom()
 	names := map[string]string{} // by old name, what it is
 	for _, o := range r.p.Operators {
 		names[o.Name] = "operator"
@@ -62,4 +63,26 @@ func (r *rewriting) rename() {
 			r.p.Sources[i].Splits[j].MaxTimestamps = seen
 		}
 	}
+}
+
+// makeRoom takes out steps of which nothing is left after the drops, if another one is to have their name: it would be that of
+// two. What they knew besides, their watermark and their keys, is nothing without their state.
+func (r *rewriting) makeRoom() {
+	wanted := func(name string) bool {
+		if _, moves := r.e.Rename[name]; moves {
+			return false
+		}
+		for _, to := range r.e.Rename {
+			if to == name {
+				return true
+			}
+		}
+		return false
+	}
+	r.p.Operators = slices.DeleteFunc(r.p.Operators, func(o Operator) bool {
+		return r.had[o.Name] && len(o.States) == 0 && wanted(o.Name)
+	})
+	r.p.Sources = slices.DeleteFunc(r.p.Sources, func(s Source) bool {
+		return r.hadSplits[s.Name] && len(s.Splits) == 0 && wanted(s.Name)
+	})
 }

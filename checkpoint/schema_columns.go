@@ -81,7 +81,7 @@ func (l *loss) of(at string, was, is *Shape) {
 		}
 	case was.Kind == ShapeStruct && is.Kind == ShapeStruct:
 		for _, f := range was.Fields {
-			if n, _ := match(is, f); n != nil {
+			if n := match(is, f); n != nil {
 				l.of(join(at, n.Name), f.Shape, n.Shape)
 			} else if !f.Gone {
 				l.out = append(l.out, join(at, f.Name))

@@ -10,7 +10,8 @@ import (
 // be, and what both have is kept. What fits: a field that is new (older values have its zero value) or gone (see [Lost]), a
 // number that is wider and takes every value exactly, a pointer in place of a value and the other way round (null is the
 // zero value), a longer array or a slice in place of an array. Names of Go types do not count, but for types that encode
-// themselves. Field names are matched as the decoder does it: exactly, else without regard to case.
+// themselves. Field names are matched as the decoder does it, to the letter: nobody can tell a renaming from a field that came later
+// and means something else. One that is gone while another, which differs in case only, is new does not fit.
 func Grows(was, is Schema) []string {
 	g := grower{seen: map[[2]*Shape]bool{}}
 	switch {
@@ -110,51 +111,46 @@ func (g *grower) same(at string, was, is *Shape, wrong func(why string)) {
 
 // fields compares structs.
 func (g *grower) fields(at string, was, is *Shape) {
-	from := map[string]string{} // where the values of a field of is come from
 	for _, f := range was.Fields {
-		n, others := match(is, f)
-		switch {
-		case n == nil:
-		case len(others) > 0:
-			g.add(join(at, f.Name), "may be read as %s or as %s, whose names differ in case only", n.Name, others[0])
-		case from[n.key()] != "" && !f.Gone:
-			g.add(join(at, f.Name), "would be read as %s, as %s is: their names differ in case only", n.Name, from[n.key()])
-		default:
-			if !f.Gone {
-				from[n.key()] = f.Name
+		n := match(is, f)
+		if n == nil {
+			if other := renamed(was, is, f); other != "" {
+				g.add(join(at, f.Name), "is %s now, which differs in case only, and is read to the letter: keep its name (the tag cbor:%q), or give the new field another one", other, f.Name)
 			}
-			before := len(g.out)
-			g.grow(join(at, n.Name), f.Shape, n.Shape)
-			for i := range g.out[before:] {
-				if f.Gone {
-					g.out[before+i] += " (it was removed since, but older values have it)"
-				}
+			continue
+		}
+		before := len(g.out)
+		g.grow(join(at, n.Name), f.Shape, n.Shape)
+		for i := range g.out[before:] {
+			if f.Gone {
+				g.out[before+i] += " (it was removed since, but older values have it)"
 			}
 		}
 	}
 }
 
-// match finds the field that the values of f are read into; others are the names that they could as well be read into.
-func match(is *Shape, f Field) (to *Field, others []string) {
+// match finds the field that the values of f are read into, nil if there is none.
+func match(is *Shape, f Field) *Field {
 	for i := range is.Fields {
 		if n := &is.Fields[i]; !n.Gone && n.key() == f.key() {
-			return n, nil
+			return n
 		}
 	}
-	if f.Number {
-		return nil, nil
+	return nil
+}
+
+// renamed is the name of a new field that differs in case only from f, which is gone; "" if there is none. Most likely it is
+// the same one, whose data would be lost.
+func renamed(was, is *Shape, f Field) string {
+	if f.Gone || f.Number {
+		return ""
 	}
-	for i := range is.Fields {
-		n := &is.Fields[i]
-		switch {
-		case n.Gone || n.Number || len(n.Name) != len(f.Name) || !strings.EqualFold(n.Name, f.Name):
-		case to == nil:
-			to = n
-		default:
-			others = append(others, n.Name)
+	for _, n := range is.Fields {
+		if !n.Gone && !n.Number && strings.EqualFold(n.Name, f.Name) && match(was, n) == nil {
+			return n.Name
 		}
 	}
-	return to, others
+	return ""
 }
 
 func join(at, name string) string {

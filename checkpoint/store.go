@@ -98,10 +98,7 @@ func openStore(ctx context.Context, location string, directory func(root string)
 		}
 		return s, nil
 	}
-	if tag := tags[u.Scheme]; tag != "" {
-		return nil, fmt.Errorf("storage %s: this binary is built without %s:// (build tag %s)", place(u), u.Scheme, tag)
-	}
-	return nil, fmt.Errorf("storage %s: unknown scheme %q: want a directory or s3://BUCKET/PATH", place(u), u.Scheme)
+	return nil, fmt.Errorf("storage %w", unknownScheme(u))
 }
 
 // place is a URL without what may be secret in it.

@@ -70,10 +70,22 @@ func checkDirectory(on vfs.FS, what, dir string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: cannot be written: %w", what, dir, cause(err))
+		return &unusable{what, fs.PathError{Op: "write", Path: dir, Err: cause(err)}}
 	}
 	return nil
 }
+
+// unusable is a directory of this machine that cannot be written to. It is a [fs.PathError], so that one whose parent cannot be
+// there is not taken for a file of a checkpoint that is gone.
+type unusable struct {
+	what string
+	at   fs.PathError
+}
+
+func (e *unusable) Error() string {
+	return fmt.Sprintf("%s %s: cannot be written: %v", e.what, e.at.Path, e.at.Err)
+}
+func (e *unusable) Unwrap() error { return &e.at }
 
 // temporaryIn is a name in a directory that nobody else uses.
 func temporaryIn(dir string) string {

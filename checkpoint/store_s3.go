@@ -70,14 +70,11 @@ const (
 // ...), and ssetype, kmskeyid, accelerate, use_path_style, disable_https. Keys come from where the SDK looks for them, never
 // from the URL.
 func openS3(ctx context.Context, u *url.URL) (Store, error) {
-	if u.User != nil {
-		return nil, errors.New("keys do not belong into the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile")
+	if err := checkS3(u); err != nil {
+		return nil, err
 	}
 	q := u.Query()
 	s := &s3Store{bucket: u.Host, at: strings.TrimRight(place(u), "/"), kmsKey: q.Get("kmskeyid")}
-	if s.bucket == "" {
-		return nil, errors.New("no bucket: want s3://BUCKET/PATH")
-	}
 	if path := strings.Trim(u.Path, "/"); path != "" {
 		s.prefix = path + "/"
 	}
@@ -105,9 +102,6 @@ func openS3(ctx context.Context, u *url.URL) (Store, error) {
 		q.Del(name)
 	}
 	endpoint := q.Get("endpoint")
-	if err := checkEndpoint(endpoint); err != nil {
-		return nil, err
-	}
 	for _, name := range []string{"ssetype", "kmskeyid", "endpoint"} {
 		q.Del(name)
 	}

@@ -29,6 +29,9 @@ func (o *Options) Validate() error {
 	c.that(o.KeyGroups >= 1 && o.KeyGroups <= 32768, "key_groups: %d is not between 1 and 32768", o.KeyGroups)
 	c.that(kafkaName.MatchString(o.Prefix), "prefix: %q: only letters, digits, '.', '_' and '-' may be in a topic's name", o.Prefix)
 	c.that(o.TopicReplication == -1 || o.TopicReplication >= 1 && o.TopicReplication <= 32767, "topic_replication: %d is neither -1 nor 1 to 32767", o.TopicReplication)
+	if err := checkLocation(o.Storage); err != nil {
+		c.errs = append(c.errs, fmt.Errorf("storage: %w", err))
+	}
 	if need := o.longestTransaction(); need >= o.TransactionTimeout {
 		c.errs = append(c.errs, o.transactionTooShort(need))
 	}

@@ -108,3 +108,16 @@ func TestTheJobInTheReadmeIsValid(t *testing.T) {
 		}
 	}
 }
+
+// What go-jobs.md shows first is what operators/dedup_example_test.go runs.
+func TestThePageOfGoJobsShowsWhatRuns(t *testing.T) {
+	runs, err := os.ReadFile(filepath.Join(root, "operators/dedup_example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(pages(t)["docs/go-jobs.md"], "```go\n")
+	code, _, ok := strings.Cut(code, "```")
+	if !ok || !strings.Contains(string(runs), code) {
+		t.Errorf("the page has other code than the example:\n%s", code)
+	}
+}

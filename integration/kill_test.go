@@ -20,8 +20,9 @@ func killAgainAndAgain(t *testing.T, cluster *harness.Cluster, kills int) {
 	rng := harness.Rand(t)
 	feed := cluster.StartFeed(t, j.in, harness.Numbers{Seed: rng.Uint64(), Keys: 200}, 4000)
 
-	killer := harness.Killer{Rand: rng, Kills: kills, Least: 20 * time.Millisecond, Most: 2 * time.Second}
-	last := killer.Run(t, j.program(t))
+	program := j.program(t)
+	killer := harness.Killer{Rand: rng, Kills: kills, Least: 20 * time.Millisecond, Most: 2 * time.Second, Ready: j.ready}
+	last := killer.Run(t, program)
 	sent := feed.Stop()
 
 	j.waitForOutput(t, sent, time.Minute)

@@ -59,7 +59,7 @@ func TestOffsetsGoBackToATimeAndStateIsKept(t *testing.T) {
 	}
 	again := int64(0)
 	for _, e := range out.Effects {
-		if e.Kind == "read again" {
+		if e.Kind == "read_again" {
 			again += e.Split.Records
 		}
 	}

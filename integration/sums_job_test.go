@@ -80,6 +80,12 @@ func (j *sumsJob) waitReady(t *testing.T, p *harness.Process) {
 	})
 }
 
+// ready reports whether the process that was started last says so.
+func (j *sumsJob) ready() bool {
+	status, _ := harness.Get(j.address, "/readyz")
+	return status == 200
+}
+
 // stop asks the job to end and expects that it does so with exit code 0.
 func (j *sumsJob) stop(t *testing.T, p *harness.Process) {
 	t.Helper()

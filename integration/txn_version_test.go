@@ -13,6 +13,7 @@ import (
 func TestKilledJobIsExactOnOlderTransactionVersions(t *testing.T) {
 	for _, version := range []string{"0", "1"} {
 		t.Run("transaction.version="+version, func(t *testing.T) {
+			t.Parallel()
 			cluster := harness.NewCluster(t, broker.Options{Features: map[string]string{"transaction.version": version}})
 			killAgainAndAgain(t, cluster, 20)
 		})
@@ -20,5 +21,6 @@ func TestKilledJobIsExactOnOlderTransactionVersions(t *testing.T) {
 }
 
 func TestKilledJobIsExactOnTheOldestKafka(t *testing.T) {
+	t.Parallel()
 	killAgainAndAgain(t, harness.NewCluster(t, broker.Options{Version: broker.Oldest}), 20)
 }

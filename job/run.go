@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -95,11 +96,31 @@ func (g *Graph) Prepare(o Options) (*runtime.Job, error) {
 	if err := errors.Join(g.Validate(), o.Validate()); err != nil {
 		return nil, err
 	}
+	if err := g.fits(o); err != nil {
+		return nil, err
+	}
 	return runtime.NewJob(runtime.Config{
 		Job: g.name, Graph: &runtime.Graph{Nodes: g.nodes}, Parallelism: o.Parallelism, Kafka: o.Kafka, Checkpoint: o.Checkpoint, Producer: o.Producer,
 		Start: o.Start, WaitForBroker: o.WaitForBroker, Logger: o.Logger, Listener: o.Listener, Now: o.Now,
 		Fault: o.Fault,
 	}), nil
+}
+
+// fits reports steps of more subtasks than there are key groups: an attempt would find that after it has fenced whoever runs.
+func (g *Graph) fits(o Options) error {
+	var errs []error
+	over := func(where string, p int) {
+		if p > o.Checkpoint.KeyGroups {
+			errs = append(errs, fmt.Errorf("job %s: %sparallelism %d is more than the %d key groups of the job (checkpoint.key_groups)", g.name, where, p, o.Checkpoint.KeyGroups))
+		}
+	}
+	if slices.ContainsFunc(g.nodes, func(n *runtime.Node) bool { return n.Parallelism == 0 }) {
+		over("", o.Parallelism)
+	}
+	for _, n := range g.nodes {
+		over("step "+n.Name+": ", n.Parallelism)
+	}
+	return errors.Join(errs...)
 }
 
 // Run runs the job until the end of its input, or until ctx ends: then it takes a last checkpoint and returns nil.

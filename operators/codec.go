@@ -11,12 +11,13 @@ import (
 // CBOR returns the codec that states use unless a job brings its own: RFC 8949, structs as maps by field name, times with
 // nanoseconds. The type may grow from one version of a job to the next (checkpoint.Grows has the rules): fields that are
 // new decode as zero from older values, fields that are gone are lost when a value is written next, and numbers may get
-// wider; what does not fit is refused at the restore, field by field. The version is the user's: raise it when old values
+// wider; what does not fit is refused at the restore, field by field. Of a type with fields that are not exported, which CBOR does not
+// have, no state can be declared, unless their tag is cbor:"-". The version is the user's: raise it when old values
 // have another meaning, and a restore is then refused. Strings, byte slices, int64, uint64, float64 and bool are encoded
 // without reflection, to the same bytes.
 func CBOR[V any](version int) Codec[V] {
 	t := reflect.TypeFor[V]()
-	id := codecID{"cbor:" + t.String(), version, schemaFor(t)}
+	id := codecID{"cbor:" + t.String(), version, schemaFor(t), lostIn(t)}
 	var zero V
 	var fast any
 	switch any(zero).(type) {
@@ -44,6 +45,7 @@ type codecID struct {
 	name    string
 	version int
 	schema  string
+	lost    error // what of the type it would lose
 }
 
 // Type implements [Codec].
@@ -57,7 +59,8 @@ func (c codecID) Schema() string { return c.schema }
 
 var (
 	cborEncoder = must(cbor.EncOptions{Time: cbor.TimeRFC3339Nano, TimeTag: cbor.EncTagRequired, InfConvert: cbor.InfConvertNone, NaNConvert: cbor.NaNConvertNone}.UserBufferEncMode())
-	cborDecoder = must(cbor.DecOptions{MaxArrayElements: 1 << 27, MaxMapPairs: 1 << 27}.DecMode())
+	// A field's name is matched to the letter, as schemas are compared: a removed field must not come back as another one.
+	cborDecoder = must(cbor.DecOptions{MaxArrayElements: 1 << 27, MaxMapPairs: 1 << 27, FieldNameMatching: cbor.FieldNameMatchingCaseSensitive}.DecMode())
 )
 
 func must[T any](v T, err error) T {

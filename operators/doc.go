@@ -14,8 +14,9 @@
 //
 // The invariant everything rests on: what an operator emits is a function of its state and its input alone, in the order in
 // which that came, and all it remembers lies in its tables and in its watermark. So an operator that is restored and
-// reads on cannot be told from one that never stopped. Timers fire in order of their time, then of key, and before the
-// watermark that made them due goes on. Only Now and processing-time timers look at a clock.
+// reads on cannot be told from one that never stopped: but for the order among keys in which tumbling and hopping windows
+// that end together fire, if more than 256 do. Timers fire in order of their time, then of key, and before the watermark
+// that made them due goes on. Only Now and processing-time timers look at a clock.
 //
 // A value handed to a state is not changed any more: a checkpoint that is being written in the background may still read
 // it. To change a slice, a map or what a pointer leads to, put a changed copy. A string of a record shares the bytes of

@@ -29,6 +29,9 @@ func schemaOf[V any](codec Codec[V]) string {
 // described makes the description of a state. The codec that it returns is the one to use: it knows what was restored.
 func described[V any](ctx *Context, name, kind string, codec Codec[V]) (StateDesc, Codec[V], error) {
 	desc := StateDesc{Name: name, Kind: kind, Type: codec.Type(), Version: codec.Version(), Schema: schemaOf(codec)}
+	if err := losesOf(codec); err != nil {
+		return desc, codec, fmt.Errorf("state %q: %w", name, err)
+	}
 	c, ok := codec.(Continued[V])
 	if !ok || desc.Schema == "" {
 		return desc, codec, nil

@@ -3,6 +3,7 @@ package operators
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -12,8 +13,10 @@ import (
 type MapState[MK comparable, V any] struct {
 	buckets[V, mapBucket[MK, V]]
 	keys Codec[MK]
-	name []byte
-	ttl  *expiry
+	// again: keys have times in them, so each new one is compared with what would be read back.
+	again bool
+	name  []byte
+	ttl   *expiry
 }
 
 type mapBucket[MK comparable, V any] struct {
@@ -34,7 +37,12 @@ func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], cod
 	if codec == nil {
 		codec = CBOR[V](1)
 	}
-	t := &MapState[MK, V]{keys: keys}
+	for _, err := range []error{lostInKeys(keys, reflect.TypeFor[MK]()), losesOf(codec)} {
+		if err != nil {
+			return nil, fmt.Errorf("state %q: %w", name, err)
+		}
+	}
+	t := &MapState[MK, V]{keys: keys, again: hasTime(reflect.TypeFor[MK]())}
 	t.m = make(map[string]*mapBucket[MK, V])
 	t.base = func(b *mapBucket[MK, V]) *bucket { return &b.bucket }
 	t.fresh = func() *mapBucket[MK, V] { return &mapBucket[MK, V]{entries: make(map[MK]*cell[V])} }
@@ -131,6 +139,11 @@ func (t *MapState[MK, V]) add(b *mapBucket[MK, V], mk MK) (c *cell[V], err error
 	}
 	if t.name, err = t.keys.Append(append(t.name[:0], b.key...), mk); err != nil {
 		return nil, fmt.Errorf("state %q: key %q: encoding a map key: %w", t.desc.Name, b.key, err)
+	}
+	if t.again {
+		if back, err := t.keys.Decode(t.name[len(b.key):]); err != nil || back != mk {
+			return nil, fmt.Errorf("state %q: key %q: the map key %v does not equal what is read back of it: a time needs .UTC()", t.desc.Name, b.key, mk)
+		}
 	}
 	n := len(t.name) - len(b.key)
 	if n > math.MaxUint16 {

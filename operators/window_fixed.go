@@ -14,6 +14,8 @@ type fixedWindows[In, Acc, Out any] struct {
 	// queue has each pane: at the time it fires, or, if it has, at the time it is dropped.
 	queue paneQueue[pane[Acc]]
 	keys  keyCopies
+	// near is the start of the window that was last asked for: most events fall into it.
+	near int64
 }
 
 // pane is the state of one window of one key. Whether it has fired is part of it, since the watermark alone would not
@@ -29,6 +31,7 @@ func (o *fixedWindows[In, Acc, Out]) Open(ctx *Context) (err error) {
 		return err
 	}
 	o.queue.init()
+	o.near = o.windows.lastStart(0)
 	ctx.tables[len(ctx.tables)-1] = &paneTable[Acc]{o.panes, &o.queue}
 	o.panes.evicting = o.evicting
 	o.open(ctx)
@@ -65,16 +68,24 @@ func (o *fixedWindows[In, Acc, Out]) evicting(c *cell[pane[Acc]]) {
 func (o *fixedWindows[In, Acc, Out]) Prefetch(events []stream.Event[In]) {
 	var hashes [PrefetchMost]uint32
 	for i := range events {
-		hashes[i] = mixed(hashOf(&events[i]), o.windows.lastStart(events[i].Timestamp))
+		hashes[i] = mixed(hashOf(&events[i]), o.lastStart(events[i].Timestamp))
 	}
 	o.panes.prefetch(hashes[:len(events)])
+}
+
+// lastStart is the start of the last window that may hold ts.
+func (o *fixedWindows[In, Acc, Out]) lastStart(ts int64) int64 {
+	if ts < o.near || uint64(ts-o.near) >= uint64(o.windows.slide) {
+		o.near = o.windows.lastStart(ts)
+	}
+	return o.near
 }
 
 func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.Emit[Out]) error {
 	setKey(o.ctx, ev)
 	ts := ev.Timestamp
 	windows, taken := 0, 0
-	for start := o.windows.lastStart(ts); start > ts-o.windows.size; start = subTime(start, o.windows.slide) {
+	for start := o.lastStart(ts); start > ts-o.windows.size; start = subTime(start, o.windows.slide) {
 		windows++
 		if o.dropAt(o.end(start)) <= o.watermark {
 			continue
@@ -93,20 +104,24 @@ func (o *fixedWindows[In, Acc, Out]) Process(ev *stream.Event[In], emit stream.E
 // add takes a value into one window, which fires at once if it has fired or should have.
 func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out]) error {
 	name := o.panes.name(start)
-	p, exists, err := o.panes.get(name)
+	c, err := o.panes.find(name)
 	if err != nil {
 		return err
+	}
+	var p pane[Acc]
+	exists := c != nil && c.state() == stLive
+	if exists {
+		p = c.v[c.epoch&1]
 	}
 	if p.acc, err = o.agg.add(p.acc, exists, v); err != nil {
 		return err
 	}
 	end := o.end(start)
-	if !exists {
+	if exists {
+		o.panes.placed(c, o.panes.put(c, p))
+	} else {
 		p.fired = o.fireAt(end) <= o.watermark
-	}
-	c := o.panes.set(name, p)
-	if !exists {
-		o.queue.push(o.due(start, p.fired), c)
+		o.queue.push(o.due(start, p.fired), o.panes.set(name, p))
 	}
 	if !p.fired {
 		return nil
@@ -114,25 +129,25 @@ func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out
 	return o.fire(start, end, o.ctx.Key(), p.acc, emit)
 }
 
-// OnWatermark fires and drops what is due, in order of time, then key.
+// OnWatermark fires and drops what is due, in order of time. What is due at one time comes in the order of paneQueue.pop.
 func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Emit[Out]) error {
 	if watermark <= o.watermark {
 		return nil
 	}
 	o.watermark = watermark
 	for {
-		ts, refs, order, ok := o.queue.pop(watermark)
+		ts, refs, ok := o.queue.pop(watermark)
 		if !ok {
 			return nil
 		}
-		for some := range slices.Chunk(order, PrefetchMost) {
+		for some := range slices.Chunk(*refs, PrefetchMost) {
 			var cells [PrefetchMost]*cell[pane[Acc]]
-			for i, item := range some {
-				cells[i] = (*refs)[item.at].c
+			for i := range some {
+				cells[i] = some[i].c
 			}
 			o.panes.prefetchCells(cells[:len(some)])
-			for _, item := range some {
-				if err := o.onDue(ts, (*refs)[item.at], emit); err != nil {
+			for _, ref := range some {
+				if err := o.onDue(ts, ref, emit); err != nil {
 					return err
 				}
 			}

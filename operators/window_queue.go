@@ -18,15 +18,12 @@ type paneQueue[V any] struct {
 	lastTime int64
 	spare    []*[]paneRef[V]
 	bytes    int64
-	order    paneOrder[V]
 }
 
-// paneRef stands for a pane: by its cell while that is in memory, else by name. The first bytes of the key are beside it:
-// most comparisons need no more.
+// paneRef stands for a pane: by its cell while that is in memory, else by name.
 type paneRef[V any] struct {
-	prefix uint64
-	c      *cell[V]
-	cold   *coldPane
+	c    *cell[V]
+	cold *coldPane
 }
 
 // coldPane names a pane that is in the store.
@@ -37,7 +34,7 @@ type coldPane struct {
 }
 
 const (
-	paneRefBytes  = 24
+	paneRefBytes  = 16
 	coldPaneBytes = 48 // with the key's header
 )
 
@@ -46,13 +43,13 @@ func (q *paneQueue[V]) init() { q.at = make(map[int64]*[]paneRef[V]) }
 // push adds a pane in memory. A cell that is in use for something else when the time comes, or for nothing, is no harm:
 // take it for a pane only if it has a value that is due then.
 func (q *paneQueue[V]) push(ts int64, c *cell[V]) {
-	q.add(ts, paneRef[V]{prefix: prefixOf(c.key()), c: c})
+	q.add(ts, paneRef[V]{c: c})
 }
 
 // pushCold adds a pane of the store; the key is copied.
 func (q *paneQueue[V]) pushCold(ts int64, group stream.KeyGroup, key string, start int64) {
 	key = strings.Clone(key)
-	q.add(ts, paneRef[V]{prefix: prefixOf(key), cold: &coldPane{key, start, group}})
+	q.add(ts, paneRef[V]{cold: &coldPane{key, start, group}})
 	q.bytes += coldPaneBytes + int64(len(key))
 }
 
@@ -80,27 +77,31 @@ func (q *paneQueue[V]) fresh() *[]paneRef[V] {
 	return new([]paneRef[V])
 }
 
-// pop takes the panes of the earliest time, if that is not after upTo, and sorts them by key and then start. They are given
-// back with done.
-func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], order []paneItem, ok bool) {
+// sortedPanes is how many panes that are due at one time are sorted.
+const sortedPanes = 256
+
+// pop takes the panes of the earliest time, if that is not after upTo. They are given back with done.
+//
+// A few are sorted by key and then start, for people who read results and for tests that compare them. Many stay in the order
+// in which they came, after a restore that of the store: nobody can tell who reads each key's results. It is the order of
+// their cells in memory and of the changes of the epoch, and to go through these in another order costs a third of what a
+// window does.
+func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], ok bool) {
 	if len(q.times) == 0 || q.times[0] > upTo {
-		return 0, nil, nil, false
+		return 0, nil, false
 	}
 	ts = q.times[0]
 	refs = q.at[ts]
 	q.times = slices.Delete(q.times, 0, 1)
 	delete(q.at, ts)
 	q.last = nil
-	return ts, refs, q.order.sort(*refs), true
+	if len(*refs) <= sortedPanes {
+		slices.SortFunc(*refs, paneRef[V].compare)
+	}
+	return ts, refs, true
 }
 
 func (r paneRef[V]) compare(o paneRef[V]) int {
-	if r.prefix != o.prefix {
-		if r.prefix < o.prefix {
-			return -1
-		}
-		return 1
-	}
 	key, start := r.name()
 	otherKey, otherStart := o.name()
 	if c := strings.Compare(key, otherKey); c != 0 {

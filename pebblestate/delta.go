@@ -39,35 +39,34 @@ func newDelta(sizeHint int) *DeltaWriter {
 
 // Put adds an entry's new value. A second change of the same entry replaces the first when the delta is read.
 func (w *DeltaWriter) Put(group stream.KeyGroup, state uint16, key string, namespace, value []byte) error {
-	if err := w.begin(kindSet, keyLen(key, namespace)+len(value)); err != nil {
+	n := keyLen(key, namespace)
+	if err := w.took(n + len(value)); err != nil {
 		return err
 	}
-	w.key(group, state, key, namespace)
-	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(value))), value...)
+	buf := append(w.buf, kindSet)
+	buf = appendKey(binary.AppendUvarint(buf, uint64(n)), group, state, key, namespace)
+	w.buf = append(binary.AppendUvarint(buf, uint64(len(value))), value...)
 	return nil
 }
 
 // Delete adds an entry's deletion.
 func (w *DeltaWriter) Delete(group stream.KeyGroup, state uint16, key string, namespace []byte) error {
-	if err := w.begin(kindDelete, keyLen(key, namespace)); err != nil {
+	n := keyLen(key, namespace)
+	if err := w.took(n); err != nil {
 		return err
 	}
-	w.key(group, state, key, namespace)
+	buf := append(w.buf, kindDelete)
+	w.buf = appendKey(binary.AppendUvarint(buf, uint64(n)), group, state, key, namespace)
 	return nil
 }
 
-func (w *DeltaWriter) begin(kind byte, size int) error {
+// took counts a change of so many bytes beside their lengths.
+func (w *DeltaWriter) took(size int) error {
 	if w.count == math.MaxUint32 || size > math.MaxInt32 {
 		return fmt.Errorf("%d changes and one more of %d bytes: a delta takes at most %d, of 2 GiB each", w.count, size, uint32(math.MaxUint32))
 	}
 	w.count++
-	w.buf = append(w.buf, kind)
 	return nil
-}
-
-func (w *DeltaWriter) key(group stream.KeyGroup, state uint16, key string, namespace []byte) {
-	w.buf = binary.AppendUvarint(w.buf, uint64(keyLen(key, namespace)))
-	w.buf = appendKey(w.buf, group, state, key, namespace)
 }
 
 // raw adds a change whose key is encoded already.
@@ -134,6 +133,26 @@ func (r *deltaReader) next() (c change, at int, ok bool, err error) {
 	return c, at, true, nil
 }
 
+// skim is next for who needs no more than the place of the key: of most changes it looks at nothing else.
+func (r *deltaReader) skim() (at, key, size int, ok bool, err error) {
+	if b := r.repr[r.pos:]; r.left > 0 && len(b) > 2 && b[0] == kindSet && b[1] < 0x80 {
+		value := 2 + int(b[1]) // where its length is
+		if value < len(b) && b[value] < 0x80 && value+1+int(b[value]) <= len(b) {
+			at = r.pos
+			r.pos += value + 1 + int(b[value])
+			r.left--
+			return at, at + 2, value - 2, true, nil
+		}
+	}
+	c, at, ok, err := r.next()
+	if !ok || err != nil {
+		return at, 0, 0, false, err
+	}
+	for key = at + 2; r.repr[key-1] >= 0x80; key++ { // behind its length
+	}
+	return at, key, len(c.key), true, nil
+}
+
 // decodeChange decodes the change at the front of b and returns its length, 0 if there is none.
 func decodeChange(b []byte) (c change, n int) {
 	if len(b) == 0 || b[0] != kindSet && b[0] != kindDelete {
@@ -155,7 +174,14 @@ func decodeChange(b []byte) (c change, n int) {
 	return c, n + size
 }
 
+// cutString takes a string with its length before it; size is that of both, 0 if there is none.
 func cutString(b []byte) (s []byte, size int) {
+	if len(b) > 0 && b[0] < 0x80 { // most
+		if end := 1 + int(b[0]); end <= len(b) {
+			return b[1:end:end], end
+		}
+		return nil, 0
+	}
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > uint64(len(b)-k) {
 		return nil, 0

@@ -41,3 +41,20 @@ func TestEntriesOrderKeysAsBytesDo(t *testing.T) {
 		t.Error("no pair of long keys with equal beginnings came up")
 	}
 }
+
+func TestTheBeginningOfAKeyDoesNotDependOnWhatFollows(t *testing.T) {
+	follow := bytes.Repeat([]byte{0xff}, 40)
+	for size := range 24 {
+		key := make([]byte, size)
+		for i := range key {
+			key[i] = byte(i + 1)
+		}
+		want := entryOf(key)
+		for more := range 20 {
+			hi, lo := beginning(append(bytes.Clone(key), follow[:more]...), size)
+			if hi != want.hi || lo != want.lo {
+				t.Errorf("%d bytes, %d follow: %x %x, want %x %x", size, more, hi, lo, want.hi, want.lo)
+			}
+		}
+	}
+}

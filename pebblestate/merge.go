@@ -32,6 +32,19 @@ func entryOf(key []byte) entry {
 	return entry{hi: binary.BigEndian.Uint64(b[:8]), lo: binary.BigEndian.Uint64(b[8:]), size: uint32(len(key))}
 }
 
+// beginning is hi and lo of the entry of a key of size bytes at the front of b. It is quicker if more bytes follow.
+func beginning(b []byte, size int) (hi, lo uint64) {
+	if len(b) < 16 {
+		e := entryOf(b[:size])
+		return e.hi, e.lo
+	}
+	hi, lo = binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+	if size <= 8 {
+		return hi & (math.MaxUint64 << (8 * (8 - size))), 0
+	}
+	return hi, lo & (math.MaxUint64 << (8 * max(16-size, 0)))
+}
+
 // compare orders two keys as bytes.Compare does, as far as their beginnings tell; sure is false if the rest has to.
 func (x *entry) compare(y *entry) (order int, sure bool) {
 	switch {
@@ -158,25 +171,23 @@ const upperHalf = math.MaxUint32 << 32
 // the later one counts. They come in blocks: what is needed of the table for all of a block is read before any of it is
 // needed, so that the waits for memory overlap.
 func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
-	type item struct {
-		change
-		hash uint64
-		at   uint32
-	}
-	var block [64]item
-	var found [64]uint64
+	var block [64]entry
+	var hashes, found [64]uint64
 	for {
 		n := 0
 		for n < len(block) {
-			ch, at, ok, err := r.next()
+			at, key, size, ok, err := r.skim()
 			if err != nil {
 				return err
 			}
 			if !ok {
 				break
 			}
-			if hash := xxhash.Sum64(ch.key); hash>>(64-t.shareBits) == t.share {
-				block[n] = item{ch, hash, uint32(at)}
+			if hash := xxhash.Sum64(r.repr[key : key+size]); hash>>(64-t.shareBits) == t.share {
+				e := &block[n]
+				e.hi, e.lo = beginning(r.repr[key:], size)
+				e.size, e.delta, e.at = uint32(size), delta, uint32(at)
+				hashes[n] = hash
 				n++
 			}
 		}
@@ -185,8 +196,8 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 		}
 		// Nothing else is in these loops, so that the processor runs ahead of its memory.
 		slots, entries, read := t.slots, t.c.entries, uint64(0)
-		for i := range block[:n] {
-			found[i] = slots[block[i].hash>>32&uint64(len(slots)-1)]
+		for i, hash := range hashes[:n] {
+			found[i] = slots[hash>>32&uint64(len(slots)-1)]
 		}
 		for _, s := range found[:n] {
 			if i := uint64(uint32(s)) - 1; i < uint64(len(entries)) {
@@ -195,7 +206,7 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 		}
 		t.read += read
 		for i := range block[:n] {
-			if err := t.add(block[i].hash, block[i].change, delta, block[i].at); err != nil {
+			if err := t.add(hashes[i], &block[i]); err != nil {
 				return err
 			}
 		}
@@ -205,53 +216,59 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 // get returns the change of a key.
 func (t *entryTable) get(hash uint64, key []byte) (change, bool) {
 	want := entryOf(key)
-	if i := t.find(hash, key, &want); i >= 0 {
+	if i, _ := t.find(hash, &want, key); i >= 0 {
 		return t.c.at(i), true
 	}
 	return change{}, false
 }
 
-func (t *entryTable) add(hash uint64, ch change, delta, at uint32) error {
-	e := entryOf(ch.key)
-	if i := t.find(hash, ch.key, &e); i >= 0 {
+// add takes the change of an entry, unless a newer delta has one with the same key.
+func (t *entryTable) add(hash uint64, e *entry) error {
+	delta, at := e.delta, e.at
+	i, slot := t.find(hash, e, nil)
+	if i >= 0 {
 		if old := &t.c.entries[i]; old.delta == delta {
 			old.at = at
 		}
 		return nil
 	}
 	if t.take != nil {
-		if ok, err := t.take(ch); !ok || err != nil {
+		if ok, err := t.take(t.c.change(e)); !ok || err != nil {
 			return err
 		}
 	}
-	e.delta, e.at = delta, at
-	t.c.entries = append(t.c.entries, e)
-	t.place(hash, len(t.c.entries)-1)
+	t.c.entries = append(t.c.entries, *e)
+	t.slots[slot] = hash&upperHalf | uint64(len(t.c.entries))
 	if 2*len(t.c.entries) > len(t.slots) {
 		t.grow()
 	}
 	return nil
 }
 
-// find returns the index of the entry of a key, -1 if there is none.
-func (t *entryTable) find(hash uint64, key []byte, want *entry) int {
+// find returns the index of the entry of a key, or -1 and the slot to put it into. Without a key it is that of want's change.
+func (t *entryTable) find(hash uint64, want *entry, key []byte) (i int, slot uint64) {
 	mask := uint64(len(t.slots) - 1)
-	for h := hash >> 32 & mask; ; h = (h + 1) & mask {
-		s := t.slots[h]
+	for slot = hash >> 32 & mask; ; slot = (slot + 1) & mask {
+		s := t.slots[slot]
 		if s == 0 {
-			return -1
+			return -1, slot
 		}
 		if s&upperHalf != hash&upperHalf {
 			continue
 		}
-		i := int(uint32(s)) - 1
-		order, sure := t.c.entries[i].compare(want)
-		if !sure {
-			order = bytes.Compare(t.c.at(i).key, key)
+		e := &t.c.entries[uint32(s)-1]
+		if e.hi != want.hi || e.lo != want.lo || e.size != want.size {
+			continue
 		}
-		if order == 0 {
-			return i
+		if e.size > 16 {
+			if key == nil {
+				key = t.c.change(want).key
+			}
+			if !bytes.Equal(t.c.change(e).key, key) {
+				continue
+			}
 		}
+		return int(uint32(s)) - 1, slot
 	}
 }
 

@@ -90,7 +90,8 @@ func (b *batch) delta(timestamp int64) int64 {
 
 // append adds a record; sizes come from recordSize, and limit is what the buffer need not grow beyond ahead of need.
 func (b *batch) append(rec *stream.Record, body, total, limit int) {
-	if need := len(b.raw.b) + total; need > cap(b.raw.b) {
+	at := len(b.raw.b)
+	if need := at + total; need > cap(b.raw.b) {
 		b.grow(need, limit)
 	}
 	delta := b.delta(rec.Timestamp)
@@ -98,20 +99,22 @@ func (b *batch) append(rec *stream.Record, body, total, limit int) {
 		b.firstTime, b.maxTime = rec.Timestamp, rec.Timestamp
 	}
 	b.maxTime = max(b.maxTime, rec.Timestamp)
-	dst := appendVarint(b.raw.b, int64(body))
-	dst = append(dst, 0) // attributes: none are defined
-	dst = appendVarint(dst, delta)
-	dst = appendVarint(dst, int64(b.n))
-	dst = appendBytes(dst, rec.Key)
-	dst = appendBytes(dst, rec.Value)
-	dst = appendVarint(dst, int64(len(rec.Headers)))
+	b.raw.b = b.raw.b[:at+total]
+	dst := b.raw.b[at:]
+	dst = dst[putVarint(dst, int64(body)):]
+	dst[0] = 0 // attributes: none are defined
+	dst = dst[1:]
+	dst = dst[putVarint(dst, delta):]
+	dst = dst[putVarint(dst, int64(b.n)):]
+	dst = dst[putBytes(dst, rec.Key):]
+	dst = dst[putBytes(dst, rec.Value):]
+	dst = dst[putVarint(dst, int64(len(rec.Headers))):]
 	for i := range rec.Headers {
 		h := &rec.Headers[i]
-		dst = appendVarint(dst, int64(len(h.Key)))
-		dst = append(dst, h.Key...)
-		dst = appendBytes(dst, h.Value)
+		dst = dst[putVarint(dst, int64(len(h.Key))):]
+		dst = dst[copy(dst, h.Key):]
+		dst = dst[putBytes(dst, h.Value):]
 	}
-	b.raw.b = dst
 	b.n++
 }
 
@@ -169,26 +172,43 @@ func (b *batch) free() {
 	b.raw, b.out = nil, nil
 }
 
-// Numbers in records are zigzag varints, as encoding/binary writes them; most take one byte.
+// Numbers in records are zigzag varints, as encoding/binary writes them; most take one or two bytes. The put functions write to
+// a slice that has room, and return how much they wrote.
 
-func appendVarint(dst []byte, v int64) []byte {
-	if u := uint64(v)<<1 ^ uint64(v>>63); u < 0x80 {
-		return append(dst, byte(u))
+func putVarint(dst []byte, v int64) int {
+	u := uint64(v)<<1 ^ uint64(v>>63)
+	if u < 0x80 {
+		dst[0] = byte(u)
+		return 1
 	}
-	return binary.AppendVarint(dst, v)
+	return putLongVarint(dst, u)
+}
+
+func putLongVarint(dst []byte, u uint64) int {
+	if u < 1<<14 {
+		dst[1] = byte(u >> 7)
+		dst[0] = byte(u) | 0x80
+		return 2
+	}
+	return binary.PutUvarint(dst, u)
 }
 
 func varintSize(v int64) int {
 	u := uint64(v)<<1 ^ uint64(v>>63)
-	return (bits.Len64(u|1) + 6) / 7
+	if u < 0x80 {
+		return 1
+	}
+	return (bits.Len64(u) + 6) / 7
 }
 
-// appendBytes writes nil as null, which is not the same as empty.
-func appendBytes(dst, b []byte) []byte {
+// putBytes writes nil as null, which is not the same as empty.
+func putBytes(dst, b []byte) int {
 	if b == nil {
-		return append(dst, 1) // -1
+		dst[0] = 1 // -1
+		return 1
 	}
-	return append(appendVarint(dst, int64(len(b))), b...)
+	n := putVarint(dst, int64(len(b)))
+	return n + copy(dst[n:], b)
 }
 
 func bytesSize(b []byte) int {

@@ -142,7 +142,7 @@ type recordReader struct {
 	bad bool
 }
 
-// varint takes the one byte that most are by the short way.
+// varint takes the one or two bytes that most are by the short way.
 func (r *recordReader) varint() int64 {
 	if p := r.pos; p < len(r.in) && r.in[p] < 0x80 {
 		r.pos++
@@ -152,6 +152,11 @@ func (r *recordReader) varint() int64 {
 }
 
 func (r *recordReader) longVarint() int64 {
+	if p := r.pos; p+1 < len(r.in) && r.in[p+1] < 0x80 {
+		r.pos += 2
+		u := uint(r.in[p]&0x7f) | uint(r.in[p+1])<<7
+		return int64(u>>1) ^ -int64(u&1)
+	}
 	v, n := binary.Varint(r.in[r.pos:])
 	if n <= 0 {
 		r.fail()

@@ -24,7 +24,7 @@ const (
 )
 
 func (d *decompressor) decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
-	out, err := d.kgo.Decompress(src, codec)
+	out, err := d.unpack(src, codec)
 	if err != nil || len(src) == 0 {
 		return out, err
 	}
@@ -32,6 +32,15 @@ func (d *decompressor) decompress(src []byte, codec kgo.CompressionCodecType) ([
 	g := &d.growth[codec&attrCompression]
 	*g = min(max(len(out)*64/len(src)+2, *g-*g/64), mostGrowth)
 	return out, nil
+}
+
+func (d *decompressor) unpack(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
+	if codec == kgo.CodecLz4 {
+		if out, ok := unpackLz4(d.GetDecompressBytes(src, codec), src); ok {
+			return out, nil
+		}
+	}
+	return d.kgo.Decompress(src, codec) // and what is wrong with it
 }
 
 // GetDecompressBytes implements kgo.PoolDecompressBytes.

@@ -24,7 +24,7 @@ var (
 type mark struct {
 	work, label string
 	what        *quantity
-	factor      float64
+	factor      float64 // 0 if nothing is wanted: the ratio is shown
 	// peers are programs of which the best counts, at peerWork, which is work if empty.
 	peers    []string
 	peerWork string
@@ -47,6 +47,9 @@ var marks = append([]mark{
 	{work: "w4", label: "weir", what: throughput, factor: 4, peers: []string{"flink-hashmap"}},
 	{work: "w4", label: "weir", what: throughput, factor: 8, peers: []string{"kstreams-emit0"}},
 	{work: "w4", label: "weir", what: cpuTime, factor: 0.8, peers: []string{"limit-json"}, peerWork: "w2"},
+	{work: "w7", label: "weir", what: throughput, peers: []string{"flink-rocksdb"}},
+	{work: "w7", label: "weir", what: throughput, peers: []string{"flink-hashmap"}},
+	{work: "w7", label: "weir", what: throughput, peers: []string{"kstreams"}},
 }, ownMarks()...)
 
 // ownMarks compare Weir with itself.
@@ -95,6 +98,13 @@ func marksTable(cells []*cell) string {
 			if m.what.least {
 				holds, wanted = ratio >= m.factor, "at least "
 			}
+			wanted, held := wanted+fmt.Sprint(m.factor), verdict(ratio, holds && own.right && peer.right)
+			if m.factor == 0 {
+				wanted = ""
+				if own.right && peer.right {
+					held = ""
+				}
+			}
 			other := name(labelNames, peer.label)
 			if peer.work != own.work {
 				other += " on " + strings.ToUpper(peer.work)
@@ -103,7 +113,7 @@ func marksTable(cells []*cell) string {
 				other += fmt.Sprintf(" at %d ms", peer.interval)
 			}
 			row(workAt(own.work, own.interval), name(labelNames, own.label), m.what.name, number(mine*m.what.scale, m.what.decimals), other,
-				number(theirs*m.what.scale, m.what.decimals), number(ratio, 2), wanted+fmt.Sprint(m.factor), verdict(ratio, holds && own.right && peer.right))
+				number(theirs*m.what.scale, m.what.decimals), number(ratio, 2), wanted, held)
 		}
 	}
 	for _, m := range memoryMarks {

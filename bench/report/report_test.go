@@ -17,6 +17,8 @@ flink-rocksdb,w3,1000,3000000,100000,90000,19.200,1.800,7.40,1233,20.0,"OK out=3
 weir,w3,1000,3000000,900000,490000,2.000,0.400,0.90,250,5.0,"WRONG out=2999999"
 limit-json,w2,1000,600,NaN,NaN,NaN,NaN,1.10,200,0.0,"OK out=300"
 weir,w2,1000,600,NaN,NaN,NaN,NaN,1.10,100,0.0,"OK out=300"
+weir,w7,1000,12000000,400000,400000,4.000,0.400,0.90,400,5.0,"OK out=100"
+kstreams,w7,1000,3000000,50000,50000,30.000,0.400,0.90,900,5.0,"OK out=30"
 weir,w5,1000,30000000,200000,200000,5.000,0.400,0.90,600,5.0,"OK out=30000000"
 `
 
@@ -57,6 +59,7 @@ func TestTablesCompareTheMediansOfTheRuns(t *testing.T) {
 		// Too small an input to measure anything.
 		"| W2 JSON filter and projection | Weir, Go | k records/s | - | limit-json (bare franz-go) | - | - | at least 1.2 | - |\n",
 		"| W5: W3 with more state than memory | Weir, Go | peak RSS, MB | 629 |  |  |  | at most 640 | yes |\n",
+		"| W7 join within a window | Weir, Go | k records/s | 400 | Kafka Streams | 50 | 8.00 |  |  |\n",
 		"| Barrier pause, W3 with 1 M keys | Weir, Go | ms | 100 | 0.100 | 1.300 | 2.000 | p99 at most 1 | **no** |\n",
 		"| Resident memory of an idle job | Weir, YAML | MB | 1 | 41.2 | 41.2 | 41.2 | max at most 40 | **no** |\n",
 		"| Two subtasks to one, all cores | Weir, Go | x | 1 | 1.800 | 1.800 | 1.800 | at least 1.7 | yes |\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -29,12 +30,15 @@ type memoryKafka struct {
 	in, out [16]byte // topic IDs
 	input   [partitions]inputLog
 	total   int64
-	written atomic.Int64 // records
-	// moved is told when records were written; it has room for one.
+	// read has the offset last asked for of each partition, written the records of the output.
+	read    [partitions]atomic.Int64
+	written atomic.Int64
+	// moved is told of every request; it has room for one.
 	moved chan struct{}
 }
 
-func newMemoryKafka(ctx context.Context, in, out string, records int) (*memoryKafka, error) {
+// newMemoryKafka makes the topics and the input, of which in each partition at most so many batches differ.
+func newMemoryKafka(ctx context.Context, in, out string, records int, differ int64) (*memoryKafka, error) {
 	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		return nil, err
@@ -55,7 +59,7 @@ func newMemoryKafka(ctx context.Context, in, out string, records int) (*memoryKa
 	}
 	k.in, k.out = made[in].ID, made[out].ID
 	for p := range k.input {
-		if k.input[p], err = newInputLog(p, records/partitions); err != nil {
+		if k.input[p], err = newInputLog(p, records/partitions, differ); err != nil {
 			return nil, err
 		}
 		k.total += k.input[p].end
@@ -87,6 +91,7 @@ func (k *memoryKafka) fetch(req *kmsg.FetchRequest) kmsg.Response {
 		l := &k.input[asked.Partition]
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.Partition, p.HighWatermark, p.LastStableOffset, p.LogStartOffset = asked.Partition, l.end, l.end, 0
+		k.read[asked.Partition].Store(asked.FetchOffset)
 		p.RecordBatches = l.read(asked.FetchOffset, min(left, int(asked.PartitionMaxBytes)))
 		left -= len(p.RecordBatches)
 		t.Partitions = append(t.Partitions, p)
@@ -95,7 +100,23 @@ func (k *memoryKafka) fetch(req *kmsg.FetchRequest) kmsg.Response {
 		time.Sleep(5 * time.Millisecond) // the end of the input: nothing is measured any more
 	}
 	resp.Topics = append(resp.Topics, t)
+	k.tell()
 	return resp
+}
+
+// taken is how many records of the input have been read, but for those of the last response.
+func (k *memoryKafka) taken() (n int64) {
+	for p := range k.read {
+		n += k.read[p].Load()
+	}
+	return n
+}
+
+func (k *memoryKafka) tell() {
+	select {
+	case k.moved <- struct{}{}:
+	default:
+	}
 }
 
 // produce acknowledges a request for the output topic; nil for others.
@@ -115,10 +136,7 @@ func (k *memoryKafka) produce(req *kmsg.ProduceRequest) kmsg.Response {
 		}
 		resp.Topics = append(resp.Topics, t)
 	}
-	select {
-	case k.moved <- struct{}{}:
-	default:
-	}
+	k.tell()
 	return resp
 }
 
@@ -132,55 +150,89 @@ func recordsIn(batches []byte) (n int64) {
 	return n
 }
 
-// alone runs a job whose every record has a result over input out of memory, and prints records/s and CPU seconds of the
-// process for a million records, both between 20 and 90 % of the results.
-func alone(g *job.Graph, options job.Options, in, out string, records int) int {
-	if err := measureAlone(g, options, in, out, records); err != nil {
+// engineRun is a measurement of a job over input out of memory.
+type engineRun struct {
+	work, in, out string
+	records       int
+	profile       string // file for a CPU profile of what is measured, or empty
+}
+
+// alone runs the job and prints records/s, and the CPU seconds of the process for a million records: all, and without the
+// system's.
+func alone(g *job.Graph, options job.Options, r engineRun) int {
+	if err := r.measure(g, options); err != nil {
 		fmt.Fprintln(os.Stderr, "weir:", err)
 		return cli.ExitOther
 	}
 	return cli.ExitOK
 }
 
-func measureAlone(g *job.Graph, options job.Options, in, out string, records int) error {
+// differ is how many batches of a partition differ: all where time has to go on, so that windows end.
+func (r *engineRun) differ() int64 {
+	if r.work == "w4" || r.work == "w7" {
+		return math.MaxInt64
+	}
+	return inputBatches
+}
+
+// measure takes what is between 20 and 90 % of the work: of the results where each record has one, else of the input.
+func (r *engineRun) measure(g *job.Graph, options job.Options) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	k, err := newMemoryKafka(ctx, in, out, records)
+	k, err := newMemoryKafka(ctx, r.in, r.out, r.records, r.differ())
 	if err != nil {
 		return err
 	}
 	defer k.fake.Close()
+	done := k.taken
+	if r.work == "w1" || r.work == "w3" {
+		done = k.written.Load
+	}
 	options.Kafka = job.Kafka{Brokers: k.fake.ListenAddrs()}
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx, options) }()
-	type point struct {
-		at      time.Time
-		cpu     time.Duration
-		written int64
-	}
-	var points []point
-	for _, percent := range []int64{20, 90} {
-		for k.written.Load() < k.total*percent/100 {
+	until := func(percent int64) (point, error) {
+		for done() < k.total*percent/100 {
 			select {
 			case <-k.moved:
 			case err := <-ended:
-				return fmt.Errorf("the job ended after %d of %d results: %w", k.written.Load(), k.total, err)
+				return point{}, fmt.Errorf("the job ended after %d of %d records: %w", done(), k.total, err)
 			}
 		}
-		points = append(points, point{time.Now(), processCPU(), k.written.Load()})
+		all, user := processCPU()
+		return point{time.Now(), all, user, done()}, nil
 	}
-	from, to := points[0], points[1]
-	n := float64(to.written - from.written)
-	fmt.Printf("%.0f,%.3f\n", n/to.at.Sub(from.at).Seconds(), (to.cpu-from.cpu).Seconds()*1e6/n)
+	from, err := until(20)
+	if err != nil {
+		return err
+	}
+	var to point
+	code := profiled(r.profile, func() int {
+		if to, err = until(90); err != nil {
+			return cli.ExitOther
+		}
+		return cli.ExitOK
+	})
+	if err != nil || code != cli.ExitOK {
+		return err
+	}
+	n := float64(to.records - from.records)
+	fmt.Printf("%.0f,%.3f,%.3f\n", n/to.at.Sub(from.at).Seconds(), (to.cpu-from.cpu).Seconds()*1e6/n, (to.user-from.user).Seconds()*1e6/n)
 	cancel()
 	return <-ended
 }
 
-// processCPU is the CPU time that the process has used.
-func processCPU() time.Duration {
+type point struct {
+	at        time.Time
+	cpu, user time.Duration
+	records   int64
+}
+
+// processCPU is the CPU time that the process has used, and what of it was not the system's.
+func processCPU() (all, user time.Duration) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
+		return 0, 0
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), time.Duration(u.Utime.Nano())
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestInputBatchesFollowEachOther(t *testing.T) {
-	l, err := newInputLog(0, 3*batchRecords)
+	l, err := newInputLog(0, 3*batchRecords, inputBatches)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestTheEngineAloneWritesEveryResult(t *testing.T) {
 		options := job.Options{Parallelism: parallelism, Checkpoint: checkpoint.Options{
 			Storage: filepath.Join(dir, "state"), LocalDir: filepath.Join(dir, "local"),
 		}}
-		if err := measureAlone(g, options, "in", "out", records); err != nil {
+		if err := (&engineRun{work: "w3", in: "in", out: "out", records: records}).measure(g, options); err != nil {
 			t.Errorf("parallelism %d: %v", parallelism, err)
 		}
 	}

@@ -1,9 +1,10 @@
-// Command weir is what bench/run.sh measures Weir with: the four works of the peers as jobs in Go.
+// Command weir is what bench/run.sh measures Weir with: the works of the peers as jobs in Go.
 //
 //	w1  passes records through
 //	w2  parses JSON, keeps records with amount > 20, writes {"user","amount","ts"}
 //	w3  keeps a count and a sum per user and writes {"user","count","sum"} for each record
 //	w4  counts per user in one-minute windows of event time and writes {"user","window","count"}
+//	w7  pairs each event with amount > 20 with the user's others of the 60 s after it and writes {"user","a","b","ts_a","ts_b"}
 //
 // It reads from the earliest offset, or goes on from its last checkpoint, and runs until SIGTERM. With -engine N it needs
 // no broker: N records come from memory and the results are dropped (engine.go).
@@ -27,7 +28,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	work := flag.String("work", "w1", "w1, w2, w3 or w4")
+	work := flag.String("work", "w1", "w1, w2, w3, w4 or w7")
 	brokers := flag.String("brokers", "127.0.0.1:19092", "host:port of a broker")
 	in := flag.String("in", "bench-in", "topic to read")
 	out := flag.String("out", "bench-out", "topic to write")
@@ -40,7 +41,7 @@ func run() int {
 	flag.TextVar(&memory, "memory", memory, "budget for state in memory, for example 512MB; 0 for the engine's default")
 	engine := flag.Int("engine", 0, "measure the engine alone with so many records out of memory")
 	address := flag.String("address", "off", "HTTP address, for metrics")
-	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile of the whole run to")
+	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile to: of the whole run, or of what is measured with -engine")
 	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
 	pauses := flag.String("pauses", "", "file to write the pause of every snapshot to, at the end")
 	flag.Parse()
@@ -48,7 +49,7 @@ func run() int {
 	g := job.New(*group)
 	build, ok := works[*work]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "weir: -work %q is none of w1, w2, w3, w4\n", *work)
+		fmt.Fprintf(os.Stderr, "weir: -work %q is none of w1, w2, w3, w4, w7\n", *work)
 		return cli.ExitUsage
 	}
 	build(g, source.Kafka(source.KafkaOptions{Topics: []string{*in}}), sink.Kafka(sink.KafkaOptions{Topic: *out}))
@@ -67,12 +68,14 @@ func run() int {
 	if *pauses != "" {
 		options.Listener = record.listener()
 	}
-	code := profiled(*cpuProfile, func() int {
-		if *engine > 0 {
-			return alone(g, options, *in, *out, *engine)
-		}
-		return cli.MainFor(g, options, []string{os.Args[0], "run", "--address", *address})
-	})
+	var code int
+	if *engine > 0 {
+		code = alone(g, options, engineRun{*work, *in, *out, *engine, *cpuProfile})
+	} else {
+		code = profiled(*cpuProfile, func() int {
+			return cli.MainFor(g, options, []string{os.Args[0], "run", "--address", *address})
+		})
+	}
 	return max(code, save(*memProfile, func(f *os.File) error { return pprof.Lookup("allocs").WriteTo(f, 0) }), save(*pauses, record.write))
 }
 

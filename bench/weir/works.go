@@ -18,6 +18,7 @@ var works = map[string]func(*job.Graph, source.Spec, sink.Spec){
 	"w2": filterAndProject,
 	"w3": countAndSum,
 	"w4": countInWindows,
+	"w7": joinWithin,
 }
 
 func events(g *job.Graph, from source.Spec) *job.Stream[event] {

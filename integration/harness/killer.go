@@ -13,6 +13,9 @@ type Killer struct {
 	Kills int
 	// Least and Most bound the time from a start to its kill.
 	Least, Most time.Duration
+	// Ready, if set, reports that the program has begun its work. Every second kill of Run waits for it, and then for half the
+	// time at most: on a slow machine too, half of the kills hit a program at work.
+	Ready func() bool
 }
 
 // Run does the kills and returns one more start of the program, which it leaves running. A program that ends by itself
@@ -21,7 +24,12 @@ func (k Killer) Run(t testing.TB, program Program) *Process {
 	t.Helper()
 	for i := range k.Kills {
 		p := program.Start(t)
-		For(t, k.Least+time.Duration(k.Rand.Int64N(int64(k.Most-k.Least))))
+		after := k.Least + time.Duration(k.Rand.Int64N(int64(k.Most-k.Least)))
+		if k.Ready != nil && i%2 == 1 {
+			Until(t, time.Minute, "a program at work", func() (bool, string) { return k.Ready() || !p.Running(), p.Output() })
+			after /= 2
+		}
+		For(t, after)
 		if !p.Running() {
 			t.Fatalf("start %d ended by itself with exit code %d:\n%s", i+1, p.Exit(0), tail(p.Output(), 30))
 		}

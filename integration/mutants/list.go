@@ -26,4 +26,5 @@ func (m mutant) tests() []string { return strings.Split(m.Test, "|") }
 
 // mutants are the faults to plant: first the rules of the protocol (docs/architecture.md), taken out one by one, then
 // mistakes that an engine of this kind is easily built with.
-var mutants = slices.Concat(rulesOfOrder, rulesOfCompleteness, rulesOfStorage, mistakesOfTheRuntime, mistakesOfSourceAndSink, mistakesOfState)
+var mutants = slices.Concat(rulesOfOrder, rulesOfCompleteness, rulesOfStorage, mistakesOfTheRuntime, mistakesOfSourceAndSink, mistakesOfState,
+	mistakesOfSavepoints)

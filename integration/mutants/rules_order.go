@@ -32,7 +32,7 @@ var rulesOfOrder = []mutant{
 	},
 	{
 		Name: "rule-2-ids-of-the-savepoint", What: "after going back, IDs go on from the savepoint's",
-		File:    "checkpoint/resolve.go",
+		File:    "checkpoint/resolve_begin.go",
 		Old:     "\tr.Kind, r.Pointer, r.Dropped = ResolvedSavepoint, f.pointer, f.dropped\n",
 		New:     "\tr.Kind, r.Pointer, r.Dropped, r.Last = ResolvedSavepoint, f.pointer, f.dropped, s.Savepoint.Checkpoint\n",
 		Package: "./checkpoint", Test: "TestResolve",

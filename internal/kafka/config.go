@@ -94,7 +94,7 @@ func (c *Config) EnsureDefaults() {
 }
 
 func withPort(addr string) string {
-	if _, _, err := net.SplitHostPort(addr); err == nil || addr == "" {
+	if _, _, err := net.SplitHostPort(addr); err == nil || addr == "" || strings.Contains(addr, "/") {
 		return addr
 	}
 	return net.JoinHostPort(strings.Trim(addr, "[]"), "9092")
@@ -109,7 +109,7 @@ func (c *Config) Validate() error {
 	}
 	for _, b := range c.Brokers {
 		host, port, err := net.SplitHostPort(withPort(b))
-		if n, perr := strconv.Atoi(port); err != nil || host == "" || perr != nil || n < 1 || n > 65535 {
+		if n, perr := strconv.Atoi(port); err != nil || host == "" || strings.ContainsAny(host, "/ ") || perr != nil || n < 1 || n > 65535 {
 			bad("brokers: %q is not host:port", b)
 		}
 	}

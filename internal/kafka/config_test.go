@@ -59,8 +59,8 @@ func TestEveryMistakeIsReported(t *testing.T) {
 		want []string
 	}{
 		{"nothing", Config{}, []string{"brokers: none given: at least one host:port is needed"}},
-		{"address", Config{Brokers: []string{"a:b", "c:0", ":1", "fine", "[::1]:9092", "::1"}}, []string{
-			`brokers: "a:b" is not host:port`, `brokers: "c:0" is not host:port`, `brokers: ":1" is not host:port`}},
+		{"address", Config{Brokers: []string{"a:b", "c:0", ":1", "fine", "[::1]:9092", "::1", "http://a:9092"}}, []string{
+			`brokers: "a:b" is not host:port`, `brokers: "c:0" is not host:port`, `brokers: ":1" is not host:port`, `brokers: "http://a:9092" is not host:port`}},
 		{"half a certificate", Config{Brokers: []string{"a"}, TLS: TLS{CertFile: "c"}}, []string{"tls: cert_file and key_file go together"}},
 		{"no mechanism", Config{Brokers: []string{"a"}, SASL: SASL{Username: "u"}}, []string{
 			"sasl: mechanism is missing: one of plain, scram-sha-256, scram-sha-512, oauthbearer"}},

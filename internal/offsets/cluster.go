@@ -57,38 +57,22 @@ func (c *Cluster) Topics(ctx context.Context, names ...string) (map[string]*Topi
 	if err != nil {
 		return nil, err
 	}
+	logs, err := c.cluster.Logs(ctx, slices.Collect(maps.Keys(there))...)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		t, ok := there[name]
-		if !ok {
-			out[name] = nil
-			continue
-		}
-		out[name] = &Topic{ID: t.ID, Logs: map[int32]Log{}}
-		starts, err := c.admin.ListStartOffsets(ctx, name)
-		if err == nil {
-			err = starts.Error()
-		}
-		var ends kadm.ListedOffsets
-		if err == nil {
-			if ends, err = c.admin.ListEndOffsets(ctx, name); err == nil {
-				err = ends.Error()
-			}
-		}
-		if err != nil {
-			return nil, &kafka.TopicError{Topic: name, Err: err}
-		}
-		for _, p := range t.Partitions {
-			start, _ := starts.Lookup(name, p.Index)
-			end, _ := ends.Lookup(name, p.Index)
-			out[name].Logs[p.Index] = Log{start.Offset, end.Offset}
+		out[name] = nil
+		if t, ok := there[name]; ok {
+			out[name] = &Topic{ID: t.ID, Logs: logs[name]}
 		}
 	}
 	return out, nil
 }
 
 // Logs flattens topics.
-func Logs(topics map[string]*Topic) map[Partition]Log {
-	out := map[Partition]Log{}
+func Logs(topics map[string]*Topic) map[Partition]kafka.Log {
+	out := map[Partition]kafka.Log{}
 	for name, t := range topics {
 		if t == nil {
 			continue

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 )
 
@@ -32,11 +33,10 @@ type Committed struct {
 	Metadata string
 }
 
-// Log is what a partition has: records from Start to before End.
-type Log struct{ Start, End int64 }
-
 // Row is the offset of one partition of a group.
 type Row struct {
+	// Cluster is where the topic is, if that is not the job's own cluster.
+	Cluster   string `json:"cluster,omitempty"`
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
 	// Committed is the group's offset, -1 if it has none.
@@ -51,7 +51,7 @@ type Row struct {
 
 // Rows puts beside each other what the group has committed, what the last pointer says (nil if there is none), and the logs.
 // Of two sources that read the same partition the one that is behind counts. A job's checkpoint topic is left out.
-func Rows(committed map[Partition]Committed, last *checkpoint.Pointer, logs map[Partition]Log) []Row {
+func Rows(committed map[Partition]Committed, last *checkpoint.Pointer, logs map[Partition]kafka.Log) []Row {
 	rows := map[Partition]*Row{}
 	row := func(p Partition) *Row {
 		if rows[p] == nil {
@@ -120,7 +120,13 @@ type Change struct {
 // Topic is what the brokers say of a topic: its ID and its logs.
 type Topic struct {
 	ID   checkpoint.TopicID
-	Logs map[int32]Log
+	Logs map[int32]kafka.Log
+}
+
+// Same reports whether the topic is the one of an ID, as far as both are known.
+func (t *Topic) Same(id checkpoint.TopicID) bool {
+	none := checkpoint.TopicID{}
+	return t.ID == none || id == none || t.ID == id
 }
 
 // Plan says what setting a group's offsets to those of a savepoint changes. topics has every topic that the savepoint reads;
@@ -133,7 +139,7 @@ func Plan(p *checkpoint.Pointer, committed map[Partition]Committed, topics map[s
 	all := splits(p)
 	for _, at := range slices.SortedFunc(maps.Keys(all), compare) {
 		s, t := all[at], topics[at.Topic]
-		if t == nil || s.TopicID != (checkpoint.TopicID{}) && t.ID != (checkpoint.TopicID{}) && s.TopicID != t.ID {
+		if t == nil || !t.Same(s.TopicID) {
 			if !wrong[at.Topic] {
 				wrong[at.Topic] = true
 				what := "it was deleted and made again since the savepoint: its offsets mean other records"

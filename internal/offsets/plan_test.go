@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
 )
 
 func at(topic string, partition int32) Partition { return Partition{topic, partition} }
@@ -19,7 +20,7 @@ func pointer(splits ...checkpoint.Split) *checkpoint.Pointer {
 }
 
 func TestPlanSaysWhatEachOffsetBecomes(t *testing.T) {
-	topics := map[string]*Topic{"views": {ID: checkpoint.TopicID{1}, Logs: map[int32]Log{0: {0, 200}, 1: {60, 200}, 2: {0, 200}, 3: {0, 200}}}}
+	topics := map[string]*Topic{"views": {ID: checkpoint.TopicID{1}, Logs: map[int32]kafka.Log{0: {Start: 0, End: 200}, 1: {Start: 60, End: 200}, 2: {Start: 0, End: 200}, 3: {Start: 0, End: 200}}}}
 	committed := map[Partition]Committed{at("views", 0): {Offset: 150}, at("views", 1): {Offset: 100}, at("views", 2): {Offset: 10}}
 	p := pointer(split("views", 3, 7), split("views", 0, 100), split("views", 1, 50), split("views", 2, 10))
 	// Another source reads one of them too, and is behind.
@@ -42,8 +43,8 @@ func TestPlanSaysWhatEachOffsetBecomes(t *testing.T) {
 
 func TestPlanReportsEveryMistake(t *testing.T) {
 	topics := map[string]*Topic{
-		"views": {ID: checkpoint.TopicID{1}, Logs: map[int32]Log{0: {0, 200}}},
-		"other": {ID: checkpoint.TopicID{9}, Logs: map[int32]Log{0: {0, 200}, 1: {0, 200}}}, "gone": nil,
+		"views": {ID: checkpoint.TopicID{1}, Logs: map[int32]kafka.Log{0: {Start: 0, End: 200}}},
+		"other": {ID: checkpoint.TopicID{9}, Logs: map[int32]kafka.Log{0: {Start: 0, End: 200}, 1: {Start: 0, End: 200}}}, "gone": nil,
 	}
 	_, err := Plan(pointer(split("views", 0, 201), split("views", 1, 3), split("other", 0, 1), split("other", 1, 1), split("gone", 0, 1)), nil, topics)
 	want := []string{
@@ -81,12 +82,12 @@ func TestTheGroupOfAJobIsRecognised(t *testing.T) {
 
 func TestRowsPutTheCheckpointBesideTheGroup(t *testing.T) {
 	committed := map[Partition]Committed{at("weir.clicks.checkpoints", 0): {7, "41"}, at("views", 0): {100, "weir:41"}, at("old", 0): {5, ""}}
-	logs := map[Partition]Log{at("views", 0): {0, 150}, at("views", 1): {20, 30}}
+	logs := map[Partition]kafka.Log{at("views", 0): {Start: 0, End: 150}, at("views", 1): {Start: 20, End: 30}}
 	got := Rows(committed, pointer(split("views", 0, 120), split("views", 1, 10)), logs)
 	want := []Row{
-		{"old", 0, 5, nil, -1, -1, -1},
-		{"views", 0, 100, new(int64(120)), 0, 150, 30},
-		{"views", 1, -1, new(int64(10)), 20, 30, 10},
+		{"", "old", 0, 5, nil, -1, -1, -1},
+		{"", "views", 0, 100, new(int64(120)), 0, 150, 30},
+		{"", "views", 1, -1, new(int64(10)), 20, 30, 10},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -277,27 +277,14 @@ func (a *attempt) fitOutput(ctx context.Context, f *Fit) error {
 	if len(topics) == 0 {
 		return nil
 	}
-	adm := kadm.NewClient(a.client)
-	since, err := adm.ListOffsetsAfterMilli(ctx, f.Time, topics...)
-	if err == nil {
-		err = since.Error()
-	}
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	ends, err := adm.ListCommittedOffsets(ctx, topics...)
-	if err == nil {
-		err = ends.Error()
-	}
+	logs, err := kafka.NewCluster(a.client).LogsAt(ctx, time.UnixMilli(f.Time), topics...)
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	for _, topic := range topics {
 		out := FitOutput{Topic: topic}
-		for p, from := range since[topic] {
-			if end, ok := ends.Lookup(topic, p); ok && from.Offset >= 0 {
-				out.Offsets += max(0, end.Offset-from.Offset)
-			}
+		for _, log := range logs[topic] {
+			out.Offsets += max(0, log.Stable-log.At)
 		}
 		f.Output = append(f.Output, out)
 	}

@@ -25,8 +25,9 @@ type completion struct {
 	began       time.Time
 	deadline    time.Time
 
-	// The workers'.
+	// The workers'. Of delta, the changes, placed says where they are; it is nil if there are none.
 	delta                    []byte
+	placed                   *checkpoint.Delta
 	persistTook, prepareTook time.Duration
 }
 
@@ -64,7 +65,7 @@ func (a *attempt) finish(ctx context.Context, c *completion) error {
 	began := time.Now()
 	p := a.pointer(c)
 	stored := checkpoint.PersistEvent{Checkpoint: c.checkpoint, Bytes: int64(len(c.delta))}
-	if err := a.addState(ctx, p, c.delta, &stored); err != nil {
+	if err := a.addState(ctx, p, c, &stored); err != nil {
 		return a.step("persist", err)
 	}
 	stored.Took = c.persistTook + time.Since(began)
@@ -88,7 +89,7 @@ func (a *attempt) finish(ctx context.Context, c *completion) error {
 	return nil
 }
 
-// persist encodes the frozen state and waits for the brokers' acknowledgements, side by side.
+// persist encodes the frozen state and stores it, and waits for the brokers' acknowledgements, side by side.
 func (a *attempt) persist(ctx context.Context, c *completion) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -101,7 +102,11 @@ func (a *attempt) persist(ctx context.Context, c *completion) error {
 	g.Go(func() (err error) {
 		began := time.Now()
 		defer func() { c.persistTook = time.Since(began) }()
-		c.delta, err = a.encode(c)
+		if c.delta, err = a.encode(c); c.delta != nil && err == nil {
+			var d checkpoint.Delta
+			d, err = a.place(ctx, c.checkpoint, c.checkpoint, c.delta, a.inlineRoom())
+			c.placed = &d
+		}
 		return a.step("persist", err)
 	})
 	return g.Wait()
@@ -184,53 +189,59 @@ func (a *attempt) pointer(c *completion) *checkpoint.Pointer {
 	return &p
 }
 
-// addState puts the delta into the pointer, inline or as a file, after merging deltas or taking over a finished base.
-func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, delta []byte, ev *checkpoint.PersistEvent) error {
+// addState puts the changes into the pointer, after taking over a finished base, or making one of the deltas before them.
+func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, c *completion, ev *checkpoint.PersistEvent) error {
 	if a.backend == nil {
 		return nil
 	}
 	ev.Uploaded, ev.Base = a.takeBase(p)
-	if delta != nil {
-		if err := a.backend.AddDelta(p.Checkpoint, delta); err != nil {
-			return err
-		}
-		first := p.Checkpoint
-		m := a.decideMerge(append(deltaSizes(p.Deltas), int64(len(delta))))
-		if m.Kind == checkpoint.MergeDeltas && a.base == nil {
-			merged, err := a.backend.MergeDeltas(m.From)
-			if err != nil {
-				return err
-			}
-			if m.From < len(p.Deltas) {
-				first = p.Deltas[m.From].First
-			}
-			delta, p.Deltas = merged, p.Deltas[:min(m.From, len(p.Deltas))]
-		}
-		d, err := a.place(ctx, first, p.Checkpoint, delta)
+	if c.placed == nil {
+		return nil
+	}
+	d := *c.placed
+	if m := a.decideMerge(append(deltaSizes(p.Deltas), d.Size)); m.Kind == checkpoint.MergeDeltas && a.base == nil && m.From < len(p.Deltas)-1 {
+		merged, err := a.backend.MergeDeltas(m.From)
 		if err != nil {
 			return err
 		}
-		if d.File != nil {
-			ev.Uploaded += d.File.Size
+		old := p.Deltas[m.From:]
+		one, err := a.place(ctx, old[0].First, old[len(old)-1].Checkpoint, merged, a.inlineRoom()-len(d.Inline))
+		if err != nil {
+			return err
 		}
-		p.Deltas = append(append([]checkpoint.Delta(nil), p.Deltas...), d)
+		p.Deltas = append(slices.Clone(p.Deltas[:m.From]), one)
+		if one.File != nil {
+			ev.Uploaded += one.Size
+		}
 	}
+	if err := a.backend.AddDelta(p.Checkpoint, c.delta); err != nil {
+		return err
+	}
+	if d.File != nil {
+		ev.Uploaded += d.Size
+	}
+	p.Deltas = append(append([]checkpoint.Delta(nil), p.Deltas...), d)
 	return nil
 }
 
-// pointerHead is more than a pointer record needs beside the delta in it when the rest is in a file, in bytes.
+// pointerHead is more than a pointer record needs beside the deltas in it when the rest is in a file, in bytes.
 const pointerHead = 1 << 10
 
-// place decides where a delta lives: inline in its pointer if it is small, else in a file.
-func (a *attempt) place(ctx context.Context, first, id int64, delta []byte) (checkpoint.Delta, error) {
-	d := checkpoint.Delta{First: first, Checkpoint: id, Size: int64(len(delta)), Hash: sha256.Sum256(delta), Offset: -1}
-	// The topic may have been made by somebody who allows less than a pointer of ours.
-	if len(delta) <= min(int(a.cfg.Checkpoint.InlineThreshold), a.log.MaxPointerBytes()-pointerHead) {
-		d.Inline = delta
+// inlineRoom is how many bytes of deltas a pointer may have inline. The topic may have been made by somebody who allows less
+// than a pointer of ours.
+func (a *attempt) inlineRoom() int {
+	return min(int(a.cfg.Checkpoint.InlineThreshold), a.log.MaxPointerBytes()-pointerHead)
+}
+
+// place decides where a delta lives: inline in its pointer if there is room for it, else in a file.
+func (a *attempt) place(ctx context.Context, first, id int64, delta []byte, room int) (checkpoint.Delta, error) {
+	d := checkpoint.Delta{First: first, Checkpoint: id, Size: int64(len(delta)), Offset: -1}
+	if len(delta) <= room {
+		d.Inline, d.Hash = delta, sha256.Sum256(delta)
 		return d, nil
 	}
 	file, err := a.files.UploadBytes(ctx, a.fileName(id, "delta"), delta)
-	d.File = &file
+	d.File, d.Hash = &file, file.Hash
 	return d, err
 }
 

@@ -29,7 +29,7 @@
 //	worker          2                             in order of checkpoint: one persists and            attempt's context
 //	                                              prepares, one commits and owns the last pointer
 //	  prepare       1 while it persists           waits for the brokers' acknowledgements             checkpoint's deadline
-//	  encode        1 while it persists           encodes frozen state into a delta                   ends by itself
+//	  encode        1 while it persists           encodes frozen state into a delta, and stores it    ends by itself
 //	cleaner         1                             deletes what the last commit no longer lists;       attempt's context
 //	                                              commits offsets of groups on other clusters; asks
 //	                                              every 10 s of idleness who has the slots

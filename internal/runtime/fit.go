@@ -32,16 +32,27 @@ type Fit struct {
 // Err is the refusal with which a start would end, nil if the savepoint fits.
 func (f *Fit) Err() error { return f.err }
 
-// Outcome is what becomes of a state.
+// Outcome is what becomes of a state: a word that stays the same, for programs.
 type Outcome string
 
 // The outcomes.
 const (
 	Restored     Outcome = "restored"
 	Dropped      Outcome = "dropped"
-	Incompatible Outcome = "does not fit"
-	BeginsEmpty  Outcome = "new, begins empty"
+	Incompatible Outcome = "incompatible"
+	BeginsEmpty  Outcome = "new"
 )
+
+// String is the outcome for people.
+func (o Outcome) String() string {
+	switch o {
+	case Incompatible:
+		return "does not fit"
+	case BeginsEmpty:
+		return "new, begins empty"
+	}
+	return string(o)
+}
 
 // FitState is one state of the savepoint, or one that the job has and the savepoint has not.
 type FitState struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -104,7 +103,7 @@ const offerTimeout = time.Minute
 // be bad advice: nothing is damaged.
 func (a *attempt) wrongStorage(id int64) error {
 	finding := fmt.Sprintf("none of its files is in %s, which has no file of the job at all: is checkpoint.storage what it was?", a.files.Store())
-	if storage := a.cfg.Checkpoint.Storage; !strings.Contains(storage, "://") && !filepath.IsAbs(storage) {
+	if storage := a.cfg.Checkpoint.Storage; !checkpoint.IsURL(storage) && !filepath.IsAbs(storage) {
 		finding += fmt.Sprintf(" a directory that is not absolute (%s) is below the working directory", storage)
 	}
 	return &checkpoint.RefusedError{What: fmt.Sprint("checkpoint ", id), Findings: []string{finding}}

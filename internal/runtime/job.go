@@ -73,7 +73,7 @@ const (
 	Starting   Phase = "starting"
 	Recovering Phase = "recovering"
 	Running    Phase = "running"
-	Waiting    Phase = "waiting to restart"
+	Waiting    Phase = "waiting" // to restart
 	Stopping   Phase = "stopping"
 	Ended      Phase = "ended"
 )

@@ -110,21 +110,22 @@ func (a *attempt) request(ctx context.Context, last *checkpoint.Pointer) (checkp
 		return checkpoint.Request{Drop: r.Drop, Incompatible: r.Incompatible}, nil, nil
 	}
 	if checkpoint.IsStoreTrouble(err) {
-		return r, nil, fmt.Errorf("savepoint: %w", err) // nothing is wrong with the savepoint
+		return r, nil, err // nothing is wrong with the savepoint
 	}
 	if err != nil {
-		return r, nil, &checkpoint.RefusedError{What: "savepoint", Findings: []string{err.Error()}}
+		return r, nil, &checkpoint.RefusedError{Findings: []string{err.Error()}}
 	}
 	a.savepoint, r.ID = m, m.ID
 	return r, m.Pointer, nil
 }
 
 func (a *attempt) readSavepoint(ctx context.Context, from string) (*checkpoint.Manifest, error) {
-	store, err := checkpoint.OpenStoreToRead(ctx, from)
+	m, files, err := checkpoint.OpenSavepoint(ctx, from, a.cfg.Listener)
 	if err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, func() { _ = store.Close() })
-	a.savepointFiles = a.filesOf(store)
-	return checkpoint.ReadManifest(ctx, a.savepointFiles)
+	files.Fault = a.cfg.Fault
+	a.closers = append(a.closers, func() { _ = files.Store().Close() })
+	a.savepointFiles = files
+	return m, nil
 }

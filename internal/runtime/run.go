@@ -53,6 +53,11 @@ func (j *Job) attempts(ctx context.Context) error {
 		cause := err
 		again, err := j.after(ctx, err, &r)
 		if err != nil {
+			logger := j.cfg.Logger.With("job", j.cfg.Job, "error", err)
+			if again.Reason != "" {
+				logger = logger.With("reason", again.Reason)
+			}
+			logger.Error("job failed")
 			return fmt.Errorf("job %s: %w", j.cfg.Job, err)
 		}
 		j.metrics.Restarts.Add(1)
@@ -109,7 +114,6 @@ func (j *Job) after(ctx context.Context, err error, r *restarts) (checkpoint.Res
 	ev.GiveUp = d.GiveUp
 	if d.GiveUp {
 		j.cfg.Listener.OnRestart(ev)
-		j.cfg.Logger.Error("job failed", "job", j.cfg.Job, "error", err, "reason", d.Reason)
 		return d, err
 	}
 	r.history = d.History

@@ -24,9 +24,9 @@ const copiers = 4
 type Copied struct {
 	Location string `json:"location"`
 	ID       string `json:"id"`
-	Files    int    `json:"files"`
-	// Size is bytes, the manifest left out.
-	Size int64 `json:"size"`
+	// Files and Size, in bytes, are those of all that it consists of, its manifest too.
+	Files int   `json:"files"`
+	Size  int64 `json:"size"`
 }
 
 // Copy makes a copy of a savepoint in another place, with the same ID: to a start it is the same savepoint. Every file is
@@ -48,7 +48,7 @@ func (s *Savepoint) write(ctx context.Context, location string, m *checkpoint.Ma
 		return nil, fmt.Errorf("savepoint %s: %w", location, err)
 	}
 	defer store.Close()
-	if store.String() == s.store.String() {
+	if store.String() == s.Files.Store().String() {
 		return nil, fmt.Errorf("savepoint %s: it is the same place as %s", location, s.Location)
 	}
 	to := checkpoint.NewFiles(store, nil)
@@ -81,6 +81,12 @@ func (s *Savepoint) write(ctx context.Context, location string, m *checkpoint.Ma
 	if err := checkpoint.WriteManifest(ctx, to, m); err != nil {
 		return nil, err
 	}
+	manifest, err := manifestFile(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	out.Files++
+	out.Size += manifest.Size
 	return out, nil
 }
 

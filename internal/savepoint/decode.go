@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/fxamacker/cbor/v2"
@@ -68,7 +67,7 @@ func (d decoder) namespace(b []byte) string {
 	case d.kind == "value" && len(b) == 0:
 		return ""
 	case d.kind == "window" && len(b) == 8 && d.window != "":
-		return timeText(number(b))
+		return checkpoint.TimeText(number(b))
 	case d.kind == "window" && len(b) == 8:
 		return strconv.FormatInt(number(b), 10)
 	case d.kind == "list" && len(b) == 8:
@@ -78,9 +77,9 @@ func (d decoder) namespace(b []byte) string {
 	case d.kind == "timers" && len(b) == 16:
 		due, of := number(b), number(b[8:])
 		if due == of {
-			return timeText(due)
+			return checkpoint.TimeText(due)
 		}
-		return timeText(due) + " of " + timeText(of)
+		return checkpoint.TimeText(due) + " of " + checkpoint.TimeText(of)
 	}
 	return bytesText(b)
 }
@@ -94,7 +93,7 @@ func (d decoder) value(b []byte) string {
 	}
 	rest, notes := b, ""
 	if d.window == "session" && len(rest) >= 8 {
-		notes = ", ends " + timeText(int64(binary.BigEndian.Uint64(rest)))
+		notes = ", ends " + checkpoint.TimeText(int64(binary.BigEndian.Uint64(rest)))
 		rest = rest[8:]
 	}
 	if len(rest) == 0 || rest[0] > 1 || d.window == "session" && notes == "" {
@@ -113,7 +112,7 @@ func (d decoder) typed(typ string, b []byte) string {
 		if s, err := cbor.Diagnose(b); err == nil {
 			return s
 		}
-	case strings.HasPrefix(typ, "aggregates "):
+	default:
 		if s, ok := aggregates(typ, d.columns, b); ok {
 			return s
 		}
@@ -127,12 +126,3 @@ func bytesText(b []byte) string {
 
 // number is a signed number whose bytes sort as numbers do.
 func number(b []byte) int64 { return int64(binary.BigEndian.Uint64(b) ^ 1<<63) }
-
-// timeText is a time in milliseconds since the Unix epoch; a number that is no year of four digits stays a number.
-func timeText(ms int64) string {
-	const year0, year10000 = -62_167_219_200_000, 253_402_300_800_000
-	if ms < year0 || ms >= year10000 {
-		return strconv.FormatInt(ms, 10)
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.999Z07:00")
-}

@@ -33,8 +33,8 @@ type Deletion struct {
 // PlanDelete reads what a savepoint consists of. It refuses a place that is no savepoint, and one that holds files which are
 // none of the savepoint's, by name. The caller closes the plan.
 func PlanDelete(ctx context.Context, location string) (*Deletion, error) {
-	if err := thereIs(location); err != nil {
-		return nil, fmt.Errorf("delete: %w", err)
+	if err := checkpoint.CheckThere(location); err != nil {
+		return nil, fmt.Errorf("delete: savepoint %w", err)
 	}
 	store, err := checkpoint.OpenStore(ctx, location)
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *Deletion) Do(ctx context.Context) error {
 			return fmt.Errorf("savepoint %s: %w", d.location, err)
 		}
 	}
-	if !strings.Contains(d.location, "://") {
+	if !checkpoint.IsURL(d.location) {
 		_ = os.Remove(d.location) // if it is empty
 	}
 	return nil

@@ -91,7 +91,7 @@ func TestASavepointInABucketIsLookedInto(t *testing.T) {
 	files := checkpoint.NewFiles(store, nil)
 	m, err := checkpoint.ReadManifest(t.Context(), files)
 	must(t, err)
-	s := &Savepoint{Location: "mem://", Manifest: m, Files: files, store: store}
+	s := &Savepoint{Location: "mem://", Manifest: m, Files: files}
 	defer s.Close()
 	r, err := Inspect(t.Context(), s, t.TempDir())
 	must(t, err)

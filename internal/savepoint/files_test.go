@@ -93,7 +93,7 @@ func TestACopyIsTheSameSavepoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.ID != m.ID || got.Files != 2 {
+		if got.ID != m.ID || got.Files != 3 { // a base, a delta, the manifest
 			t.Errorf("%+v", got)
 		}
 	}

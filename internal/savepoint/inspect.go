@@ -23,7 +23,7 @@ type Report struct {
 	Operators []OperatorReport    `json:"operators"`
 	// Dropped are the numbers of states that were dropped.
 	Dropped []uint16 `json:"dropped,omitempty"`
-	// Files are all but the manifest, Bytes their size.
+	// Files are all that the savepoint consists of, its manifest first; Bytes is their size.
 	Files []checkpoint.File `json:"files"`
 	Bytes int64             `json:"bytes"`
 }
@@ -80,8 +80,13 @@ func Inspect(ctx context.Context, s *Savepoint, scratch string) (*Report, error)
 	p := s.Pointer()
 	r := &Report{
 		Header: s.header(), Attempt: p.Attempt, Host: p.Host, Request: p.Request, From: p.From, KeyGroups: p.KeyGroups,
-		Topics: p.Topics, Sources: p.Sources, Operators: []OperatorReport{}, Dropped: p.Dropped, Files: p.AllFiles(),
+		Topics: p.Topics, Sources: p.Sources, Operators: []OperatorReport{}, Dropped: p.Dropped,
 	}
+	manifest, err := manifestFile(ctx, s.Files.Store())
+	if err != nil {
+		return nil, err
+	}
+	r.Files = append([]checkpoint.File{manifest}, p.AllFiles()...)
 	for _, f := range r.Files {
 		r.Bytes += f.Size
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -37,8 +36,8 @@ type Listed struct {
 // List looks for savepoints in a directory or below a bucket's path, at any depth, newest first. What looks as if it were to
 // become one and has no manifest is listed too, as not whole.
 func List(ctx context.Context, location string) ([]Listed, error) {
-	if err := thereIs(location); err != nil {
-		return nil, err
+	if err := checkpoint.CheckThere(location); err != nil {
+		return nil, fmt.Errorf("savepoints in %w", err)
 	}
 	store, err := checkpoint.OpenStoreToRead(ctx, location)
 	if err != nil {
@@ -66,23 +65,6 @@ func List(ctx context.Context, location string) ([]Listed, error) {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Location, b.Location))
 	})
 	return out, nil
-}
-
-// thereIs reports a directory that is not there, in the words of a list.
-func thereIs(location string) error {
-	if strings.Contains(location, "://") {
-		return nil
-	}
-	info, err := os.Stat(location)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("savepoints in %s: there is no such directory: %w", location, fs.ErrNotExist)
-	case err != nil:
-		return fmt.Errorf("savepoints in %s: %w", location, err)
-	case !info.IsDir():
-		return fmt.Errorf("savepoints in %s: it is a file", location)
-	}
-	return nil
 }
 
 // join is a folder below a location: a path, or a URL whose options stay behind it.

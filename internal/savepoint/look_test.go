@@ -66,7 +66,7 @@ func (l *looking) command(d *datadriven.TestData, out *strings.Builder) error {
 			return err
 		}
 		for _, o := range r.Operators {
-			fmt.Fprintf(out, "%s: %s, watermark %s\n", o.Name, o.Kind, timeText(o.Watermark))
+			fmt.Fprintf(out, "%s: %s, watermark %s\n", o.Name, o.Kind, checkpoint.TimeText(o.Watermark))
 			for _, s := range o.States {
 				fmt.Fprintf(out, "  %s: %s of %s: %d entries, %d keys in %d groups, %d bytes\n", s.Name, s.Kind, s.Type, s.Entries, s.Keys, s.KeyGroups, s.Bytes)
 				for _, k := range s.Largest {

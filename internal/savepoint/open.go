@@ -4,12 +4,10 @@
 package savepoint
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/weirstream/weir/checkpoint"
 )
@@ -20,38 +18,30 @@ type Savepoint struct {
 	Location string
 	Manifest *checkpoint.Manifest
 	Files    *checkpoint.Files
-
-	store checkpoint.Store
 }
 
-// Open reads the manifest of a savepoint. The caller closes it. A directory that is not there is fs.ErrNotExist and is not
-// made; one without a manifest is fs.ErrNotExist too, and the error says so.
+// Open opens a savepoint as [checkpoint.OpenSavepoint] does. The caller closes it.
 func Open(ctx context.Context, location string) (*Savepoint, error) {
-	if !strings.Contains(location, "://") {
-		switch info, err := os.Stat(location); {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("savepoint %s: there is no such directory: %w", location, fs.ErrNotExist)
-		case err != nil:
-			return nil, fmt.Errorf("savepoint %s: %w", location, err)
-		case !info.IsDir():
-			return nil, fmt.Errorf("savepoint %s: it is a file: name the directory that has the %s", location, checkpoint.ManifestName)
-		}
-	}
-	store, err := checkpoint.OpenStoreToRead(ctx, location)
+	m, files, err := checkpoint.OpenSavepoint(ctx, location, nil)
 	if err != nil {
-		return nil, fmt.Errorf("savepoint %s: %w", location, err)
+		return nil, err
 	}
-	files := checkpoint.NewFiles(store, nil)
-	m, err := checkpoint.ReadManifest(ctx, files)
-	if err != nil {
-		_ = store.Close()
-		return nil, fmt.Errorf("savepoint: %w", err)
+	return &Savepoint{Location: location, Manifest: m, Files: files}, nil
+}
+
+// manifestFile is the manifest as one of the files of a savepoint.
+func manifestFile(ctx context.Context, store checkpoint.Store) (checkpoint.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+	defer cancel()
+	var text bytes.Buffer
+	if err := store.Get(ctx, checkpoint.ManifestName, &text); err != nil {
+		return checkpoint.File{}, fmt.Errorf("savepoint %s: %w", store, err)
 	}
-	return &Savepoint{Location: location, Manifest: m, Files: files, store: store}, nil
+	return checkpoint.File{Name: checkpoint.ManifestName, Size: int64(text.Len()), Hash: sha256.Sum256(text.Bytes())}, nil
 }
 
 // Pointer is what the savepoint holds: offsets, operators, states, files.
 func (s *Savepoint) Pointer() *checkpoint.Pointer { return s.Manifest.Pointer }
 
 // Close releases the store's connections.
-func (s *Savepoint) Close() error { return s.store.Close() }
+func (s *Savepoint) Close() error { return s.Files.Store().Close() }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -74,51 +73,22 @@ func ParseOffset(text string) (OffsetEdit, error) {
 
 // Logs answers what the logs of topics have.
 type Logs interface {
-	// Topic returns the ID of a topic, and for each partition its first offset, the one after the last that a read_committed
-	// reader sees, and the first one whose record is not before a time.
-	Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]LogOffsets, error)
+	// Topic returns the ID of a topic and where the logs of its partitions are; a time that is zero is not asked for.
+	Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]kafka.Log, error)
 }
-
-// LogOffsets are offsets of one partition.
-type LogOffsets struct{ Start, End, High, At int64 }
 
 // ClusterLogs asks a cluster.
 type ClusterLogs struct{ Client *kgo.Client }
 
 // Topic implements [Logs].
-func (c ClusterLogs) Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]LogOffsets, error) {
-	topic, err := kafka.NewCluster(c.Client).Topic(ctx, name)
+func (c ClusterLogs) Topic(ctx context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]kafka.Log, error) {
+	cluster := kafka.NewCluster(c.Client)
+	topic, err := cluster.Topic(ctx, name)
 	if err != nil {
 		return checkpoint.TopicID{}, nil, err
 	}
-	admin := kadm.NewClient(c.Client)
-	var listed [4]kadm.ListedOffsets
-	for i, ask := range []func() (kadm.ListedOffsets, error){
-		func() (kadm.ListedOffsets, error) { return admin.ListStartOffsets(ctx, name) },
-		func() (kadm.ListedOffsets, error) { return admin.ListCommittedOffsets(ctx, name) },
-		func() (kadm.ListedOffsets, error) { return admin.ListEndOffsets(ctx, name) },
-		func() (kadm.ListedOffsets, error) { return admin.ListOffsetsAfterMilli(ctx, at.UnixMilli(), name) },
-	} {
-		if i == 3 && at.IsZero() {
-			break
-		}
-		if listed[i], err = ask(); err == nil {
-			err = listed[i].Error()
-		}
-		if err != nil {
-			return topic.ID, nil, &kafka.TopicError{Topic: name, Err: err}
-		}
-	}
-	out := map[int32]LogOffsets{}
-	for _, p := range topic.Partitions {
-		var o LogOffsets
-		for i, to := range []*int64{&o.Start, &o.End, &o.High, &o.At} {
-			found, _ := listed[i].Lookup(name, p.Index)
-			*to = found.Offset
-		}
-		out[p.Index] = o
-	}
-	return topic.ID, out, nil
+	logs, err := cluster.LogsAt(ctx, at, name)
+	return topic.ID, logs[name], err
 }
 
 // resolve turns what was asked for into offsets, and adds what the logs have.
@@ -173,7 +143,7 @@ func (e *OffsetEdit) means(s checkpoint.Split) bool {
 // apply resolves an edit for the splits of one source. moved is false if the source has none that it means.
 func (e *OffsetEdit) apply(ctx context.Context, src checkpoint.Source, clusters func(context.Context, string) (Logs, error), edits *checkpoint.Edits) (moved bool, err error) {
 	var id checkpoint.TopicID
-	var logs map[int32]LogOffsets
+	var logs map[int32]kafka.Log
 	for _, s := range src.Splits {
 		if !e.means(s) {
 			continue
@@ -198,12 +168,12 @@ func (e *OffsetEdit) apply(ctx context.Context, src checkpoint.Source, clusters 
 			if !ok {
 				return true, editf("set-offset %s: topic %s has only %d partitions", e.text, e.Topic, len(logs))
 			}
-			edits.Log[key] = checkpoint.LogRange{Start: log.Start, End: log.High}
+			edits.Log[key] = checkpoint.LogRange{Start: log.Start, End: log.End}
 			switch e.At {
 			case "earliest":
 				at = log.Start
 			case "latest":
-				at = log.End
+				at = log.Stable
 			case "timestamp":
 				at = log.At
 			}

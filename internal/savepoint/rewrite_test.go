@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/internal/kafka"
 )
 
 // logs are topics that a test makes up.
-type logs map[string]map[int32]LogOffsets
+type logs map[string]map[int32]kafka.Log
 
-func (l logs) Topic(_ context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]LogOffsets, error) {
+func (l logs) Topic(_ context.Context, name string, at time.Time) (checkpoint.TopicID, map[int32]kafka.Log, error) {
 	return checkpoint.TopicID{}, l[name], nil
 }
 
@@ -45,7 +46,7 @@ func TestRewrittenSavepointContainsAllThatItNeeds(t *testing.T) {
 			if source != "views" {
 				t.Errorf("asked for the cluster of %s", source)
 			}
-			return logs{"views": {0: {Start: 10, End: 200, High: 210, At: 30}, 1: {Start: 0, End: 60, High: 60, At: 40}}}, nil
+			return logs{"views": {0: {Start: 10, Stable: 200, End: 210, At: 30}, 1: {Start: 0, Stable: 60, End: 60, At: 40}}}, nil
 		},
 	})
 	if err != nil {

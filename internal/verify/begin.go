@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -140,47 +140,32 @@ func (b *beginning) resolve(ctx context.Context, job *Job, o *Options, n *runtim
 		return err
 	}
 	defer cl.Close()
-	starts, err := logStarts(ctx, cl, opts.Topics)
+	var at time.Time
+	if opts.Start == "timestamp" && !o.LogStart {
+		at = opts.StartTimestamp
+	}
+	logs, err := kafka.NewCluster(cl).LogsAt(ctx, at, opts.Topics...)
 	if err != nil {
 		return err
 	}
-	var at kadm.ListedOffsets
-	if opts.Start == "timestamp" && !o.LogStart {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		if at, err = kadm.NewClient(cl).ListOffsetsAfterMilli(ctx, opts.StartTimestamp.UnixMilli(), opts.Topics...); err == nil {
-			err = at.Error()
-		}
-		if err != nil {
-			return err
+	for _, topic := range slices.Sorted(maps.Keys(logs)) {
+		for _, partition := range slices.Sorted(maps.Keys(logs[topic])) {
+			log := logs[topic][partition]
+			offset, exact := log.Start, log.Start == 0
+			if listed, ok := opts.StartOffsets[topic][partition]; ok {
+				offset, exact = listed, listed >= log.Start
+			}
+			if !at.IsZero() {
+				offset, exact = log.At, log.At > log.Start || log.Start == 0
+			}
+			if !exact && !o.LogStart {
+				return refuse("", "the beginning of the input may be gone: topic %s partition %d begins at offset %d: if the job began there say --log-start, else give --from a savepoint",
+					topic, partition, log.Start)
+			}
+			b.offsets[splitKey{n.Name, topic, partition}] = max(offset, log.Start)
 		}
 	}
-	var failed error
-	starts.Each(func(start kadm.ListedOffset) {
-		offset, exact := start.Offset, start.Offset == 0
-		if listed, ok := opts.StartOffsets[start.Topic][start.Partition]; ok {
-			offset, exact = listed, listed >= start.Offset
-		}
-		if listed, ok := at.Lookup(start.Topic, start.Partition); ok {
-			offset, exact = listed.Offset, listed.Offset > start.Offset || start.Offset == 0
-		}
-		if !exact && !o.LogStart && failed == nil {
-			failed = refuse("", "the beginning of the input may be gone: topic %s partition %d begins at offset %d: if the job began there say --log-start, else give --from a savepoint",
-				start.Topic, start.Partition, start.Offset)
-		}
-		b.offsets[splitKey{n.Name, start.Topic, start.Partition}] = max(offset, start.Offset)
-	})
-	return failed
-}
-
-func logStarts(ctx context.Context, cl *kgo.Client, topics []string) (kadm.ListedOffsets, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	starts, err := kadm.NewClient(cl).ListStartOffsets(ctx, topics...)
-	if err == nil {
-		err = starts.Error()
-	}
-	return starts, err
+	return nil
 }
 
 // fromSavepoint begins from a savepoint of the job, whose state the loop goes on with.
@@ -188,14 +173,9 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 	if strings.HasPrefix(from, checkpoint.FromCheckpointPrefix) {
 		return nil, refuse("", "the job began anew from %s, whose files may be gone: give --from a savepoint that is newer", from)
 	}
-	store, err := checkpoint.OpenStoreToRead(ctx, from)
+	m, files, err := checkpoint.OpenSavepoint(ctx, from, nil)
 	if err != nil {
-		return nil, fmt.Errorf("savepoint: %w", err)
-	}
-	files := checkpoint.NewFiles(store, nil)
-	m, err := checkpoint.ReadManifest(ctx, files)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, err
 	}
 	p := m.Pointer
 	b := &beginning{offsets: map[splitKey]int64{}, savepoint: p, files: files, checkpoint: p.Checkpoint}
@@ -213,7 +193,7 @@ func fromSavepoint(ctx context.Context, job *Job, from string, p0 *checkpoint.Po
 		err = droppedSince(job, p, p0)
 	}
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, files.Store().Close())
 	}
 	b.take(p)
 	return b, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -53,16 +52,15 @@ func findBounds(ctx context.Context, cl *kgo.Client, job *Job, o *Options) (*bou
 	if b.p0, err = lastPointer(ctx, log, job); err != nil {
 		return nil, err
 	}
-	admin := kadm.NewClient(cl)
 	for _, name := range written(job.Graph) {
-		t, err := outputOf(ctx, cluster, admin, name, o)
+		t, err := outputOf(ctx, cluster, name, o)
 		if err != nil {
 			return nil, err
 		}
 		b.outputs = append(b.outputs, t)
 	}
 	for _, t := range b.outputs {
-		if err := decided(ctx, admin, &t); err != nil {
+		if err := decided(ctx, cluster, &t); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +100,7 @@ func lastPointer(ctx context.Context, log *sink.PointerLog, job *Job) (*checkpoi
 }
 
 // outputOf finds out what a topic holds.
-func outputOf(ctx context.Context, cluster *kafka.Cluster, admin *kadm.Client, name string, o *Options) (outputTopic, error) {
+func outputOf(ctx context.Context, cluster *kafka.Cluster, name string, o *Options) (outputTopic, error) {
 	t := outputTopic{name: name}
 	found, err := cluster.Topic(ctx, name)
 	if err != nil {
@@ -117,49 +115,31 @@ func outputOf(ctx context.Context, cluster *kafka.Cluster, admin *kadm.Client, n
 	case !kafka.IsAuthorization(err):
 		return t, err
 	}
-	starts, err := admin.ListStartOffsets(ctx, name)
-	if err == nil {
-		err = starts.Error()
-	}
+	logs, err := cluster.Logs(ctx, name)
 	if err != nil {
-		return t, fmt.Errorf("topic %s: %w", name, err)
-	}
-	ends, err := admin.ListEndOffsets(ctx, name)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return t, fmt.Errorf("topic %s: %w", name, err)
+		return t, err
 	}
 	for i := range found.Partitions {
-		start, _ := starts.Lookup(name, int32(i))
-		end, _ := ends.Lookup(name, int32(i))
-		p := outputPartition{start.Offset, end.Offset}
-		if from, ok := o.OutputFrom[name][int32(i)]; ok {
-			p.from = max(p.from, from)
-		}
-		t.gone = t.gone || start.Offset > o.OutputFrom[name][int32(i)]
-		t.partitions = append(t.partitions, p)
+		log, from := logs[name][int32(i)], o.OutputFrom[name][int32(i)]
+		t.gone = t.gone || log.Start > from
+		t.partitions = append(t.partitions, outputPartition{max(log.Start, from), log.End})
 	}
 	return t, nil
 }
 
 // decided waits until no transaction is open below the end of a topic.
-func decided(ctx context.Context, admin *kadm.Client, t *outputTopic) error {
+func decided(ctx context.Context, cluster *kafka.Cluster, t *outputTopic) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var backoff kafka.Backoff
 	for {
-		stable, err := admin.ListCommittedOffsets(ctx, t.name)
-		if err == nil {
-			err = stable.Error()
-		}
+		logs, err := cluster.Logs(ctx, t.name)
 		if err != nil {
-			return fmt.Errorf("topic %s: %w", t.name, err)
+			return err
 		}
 		open := -1
 		for i, p := range t.partitions {
-			if s, _ := stable.Lookup(t.name, int32(i)); s.Offset < p.to {
+			if logs[t.name][int32(i)].Stable < p.to {
 				open = i
 			}
 		}
@@ -167,8 +147,7 @@ func decided(ctx context.Context, admin *kadm.Client, t *outputTopic) error {
 			return nil
 		}
 		if !backoff.Wait(ctx) {
-			s, _ := stable.Lookup(t.name, int32(open))
-			return fmt.Errorf("topic %s partition %d: a transaction is open at offset %d and did not end within %s", t.name, open, s.Offset, patience)
+			return fmt.Errorf("topic %s partition %d: a transaction is open at offset %d and did not end within %s", t.name, open, logs[t.name][int32(open)].Stable, patience)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is what is wrong with a record of the output.
+// Kind is what is wrong with a record of the output: a word that stays the same, for programs.
 type Kind string
 
 // The kinds of finding.
@@ -17,10 +17,13 @@ const (
 	// Different: in its place stands another one.
 	Different Kind = "different"
 	// MadeUp: the loop does not compute it.
-	MadeUp Kind = "made up"
+	MadeUp Kind = "made_up"
 	// OutOfOrder: it is there, but not in its place among the records of its key.
-	OutOfOrder Kind = "out of order"
+	OutOfOrder Kind = "out_of_order"
 )
+
+// String is the kind for people.
+func (k Kind) String() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // Kinds lists all kinds, in the order of a report.
 var Kinds = []Kind{Lost, Doubled, Different, MadeUp, OutOfOrder}

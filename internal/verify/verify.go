@@ -173,7 +173,7 @@ func (l *loop) openInputs(ctx context.Context, b *bounds, begin *beginning) (cli
 			return clients, fmt.Errorf("source %s: %w", n.Name, err)
 		}
 		clients = append(clients, cl)
-		starts, err := logStarts(ctx, cl, n.Source.Spec.Kafka.Topics)
+		logs, err := kafka.NewCluster(cl).Logs(ctx, n.Source.Spec.Kafka.Topics...)
 		if err != nil {
 			return clients, fmt.Errorf("source %s: %w", n.Name, err)
 		}
@@ -189,7 +189,7 @@ func (l *loop) openInputs(ctx context.Context, b *bounds, begin *beginning) (cli
 		for _, end := range splits {
 			key := splitKey{n.Name, end.Topic, end.Partition}
 			from, listed := begin.offsets[key]
-			start, _ := starts.Lookup(end.Topic, end.Partition)
+			start := logs[end.Topic][end.Partition].Start
 			if !listed {
 				from = 0 // it was found while the job ran, and read from its beginning
 			}
@@ -199,11 +199,11 @@ func (l *loop) openInputs(ctx context.Context, b *bounds, begin *beginning) (cli
 					to = s.Offset
 				}
 			}
-			if from < start.Offset && from < end.Offset {
+			if from < start && from < end.Offset {
 				if l.opts.LogStart {
-					from = start.Offset
+					from = start
 				} else {
-					return clients, &source.DataLossError{Kind: source.LossExpired, Topic: end.Topic, Partition: end.Partition, Offset: from, LogStart: start.Offset}
+					return clients, &source.DataLossError{Kind: source.LossExpired, Topic: end.Topic, Partition: end.Partition, Offset: from, LogStart: start}
 				}
 			}
 			to = max(to, from)

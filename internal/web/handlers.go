@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -93,7 +92,7 @@ func (s *Server) savepoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Known without a checkpoint, for a directory that this process can see.
-	if _, err := os.Stat(filepath.Join(req.Dir, checkpoint.ManifestName)); err == nil && !strings.Contains(req.Dir, "://") {
+	if _, err := os.Stat(filepath.Join(req.Dir, checkpoint.ManifestName)); err == nil && !checkpoint.IsURL(req.Dir) {
 		problem(w, http.StatusConflict, fmt.Sprintf("there is another savepoint in %s already", req.Dir))
 		return
 	}

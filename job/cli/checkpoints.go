@@ -13,7 +13,6 @@ import (
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/doctor/probe"
-	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 )
 
@@ -48,28 +47,24 @@ func (p *program) checkpoints() *cli.Command {
 type logged struct {
 	*connected
 	topic    string
+	shard    int
 	pointers []sink.LoggedPointer // at least one, newest first
 }
 
-// pointers reads up to max pointers of a job, newest first. The caller closes the client.
-func (p *program) pointers(ctx context.Context, c *cli.Context, limit int) (*logged, error) {
-	j, err := p.connect(ctx, c)
-	if err != nil {
-		return nil, err
-	}
+// pointers reads up to max pointers of the job's first shard, newest first.
+func (j *connected) pointers(ctx context.Context, limit int) (*logged, error) {
 	l := &logged{connected: j, topic: j.options.Topic(j.job)}
-	if err := l.read(ctx, limit); err != nil {
-		j.client.Close()
-		return nil, err
-	}
-	return l, nil
+	return l, l.read(ctx, limit)
 }
+
+// errNoCheckpoints says that there is a topic, and nothing in it.
+var errNoCheckpoints = errors.New("has no checkpoints")
 
 func (l *logged) read(ctx context.Context, limit int) error {
 	if err := l.there(ctx); err != nil {
 		return err
 	}
-	log, err := sink.NewPointerLog(l.client, sink.LogConfig{Topic: l.topic, Group: l.options.GroupID(l.job)})
+	log, err := sink.NewPointerLog(l.client, sink.LogConfig{Topic: l.topic, Partition: int32(l.shard), Group: l.options.GroupID(l.job)})
 	if err != nil {
 		return err
 	}
@@ -77,20 +72,9 @@ func (l *logged) read(ctx context.Context, limit int) error {
 		return err
 	}
 	if len(l.pointers) == 0 {
-		return fmt.Errorf("job %s has no checkpoints: topic %s is empty", l.job, l.topic)
+		return fmt.Errorf("job %s %w: topic %s is empty", l.job, errNoCheckpoints, l.topic)
 	}
 	return nil
-}
-
-// there says whether the job has a checkpoint topic: without one it has never run.
-func (j *connected) there(ctx context.Context) error {
-	topic := j.options.Topic(j.job)
-	_, err := j.cluster.Topic(ctx, topic)
-	if errors.Is(err, kafka.ErrNoTopic) {
-		// Not ErrNoTopic: that is for topics which somebody has to create.
-		return fmt.Errorf("job %s has no checkpoints: there is no topic %s", j.job, topic)
-	}
-	return err
 }
 
 // decoded is a pointer as the topic has it, without what is in a file of its own.
@@ -102,26 +86,6 @@ func (l *logged) decoded(i int) (*checkpoint.Pointer, error) {
 	return ptr, nil
 }
 
-// whose finds out which job is meant and where it is.
-func (p *program) whose(c *cli.Context) (string, kafka.Config, checkpoint.Options, error) {
-	name := c.Args().First()
-	if p.graph != nil || isFile(name) {
-		l, err := p.load(c)
-		if err != nil {
-			return "", kafka.Config{}, checkpoint.Options{}, err
-		}
-		l.options.EnsureDefaults()
-		return l.graph.Name(), l.options.Kafka, l.options.Checkpoint, nil
-	}
-	config, err := cluster(c)
-	if err != nil && len(config.Brokers) == 0 {
-		return "", kafka.Config{}, checkpoint.Options{}, usagef("%s: %s is not a file: with a job's name, --brokers is needed", called(c), name)
-	}
-	o := checkpoint.Options{Prefix: c.String("prefix")}
-	o.EnsureDefaults()
-	return name, config, o, err
-}
-
 func (p *program) listCheckpoints(c *cli.Context) error {
 	if err := p.wantJob(c, 0); err != nil {
 		return err
@@ -129,17 +93,16 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 	if c.Int("limit") < 1 {
 		return usagef("checkpoints list: --limit is 1 or more")
 	}
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(c.Context, patient)
-	defer cancel()
-	l, err := p.pointers(ctx, c, c.Int("limit"))
-	if err != nil {
-		return err
-	}
-	defer l.client.Close()
+	return p.onJob(c, patient, func(ctx context.Context, j *connected, asJSON bool) error {
+		l, err := j.pointers(ctx, c.Int("limit"))
+		if err != nil {
+			return err
+		}
+		return p.printCheckpoints(ctx, l, asJSON)
+	})
+}
+
+func (p *program) printCheckpoints(ctx context.Context, l *logged, asJSON bool) error {
 	listed, err := probe.Restorable(ctx, l.client, l.topic, l.job, l.storage, l.pointers)
 	if err != nil {
 		return err
@@ -166,7 +129,7 @@ func (p *program) listCheckpoints(c *cli.Context) error {
 		if l.storage == "" && whole != "yes" {
 			whole = "? " + ptr.Lacks
 		}
-		t.AppendRow(table.Row{ptr.Checkpoint, stamp(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, shortRequest(ptr.Request), stateSize(ptr.Pointer), whole, n})
+		t.AppendRow(table.Row{ptr.Checkpoint, checkpoint.TimeText(ptr.Time), short(ptr.Attempt), short(ptr.Lineage), ptr.Host, shortRequest(ptr.Request), stateSize(ptr.Pointer), whole, n})
 	}
 	t.Render()
 	return nil
@@ -188,17 +151,16 @@ func (p *program) showCheckpoint(c *cli.Context) error {
 		}
 		limit = 10_000
 	}
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(c.Context, patient)
-	defer cancel()
-	l, err := p.pointers(ctx, c, limit)
-	if err != nil {
-		return err
-	}
-	defer l.client.Close()
+	return p.onJob(c, patient, func(ctx context.Context, j *connected, asJSON bool) error {
+		l, err := j.pointers(ctx, limit)
+		if err != nil {
+			return err
+		}
+		return p.printCheckpoint(ctx, l, id, asJSON)
+	})
+}
+
+func (p *program) printCheckpoint(ctx context.Context, l *logged, id int64, asJSON bool) error {
 	var newest, oldest int64
 	var next *checkpoint.Pointer
 	for i := range l.pointers {

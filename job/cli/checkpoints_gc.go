@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ func (p *program) checkpointsGC() *cli.Command {
 type collected struct {
 	Job     string `json:"job"`
 	Storage string `json:"storage"`
-	// Newest is the last checkpoint.
+	// Newest is the last checkpoint, of several shards the highest.
 	Newest int64 `json:"newest"`
 	DryRun bool  `json:"dry_run"`
 	// Deleted are files, or those that would be with a dry run.
@@ -60,17 +61,12 @@ func (p *program) collectGarbage(c *cli.Context) error {
 	if c.Duration("grace") < 0 {
 		return usagef("%s: --grace is negative", called(c))
 	}
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(c.Context, filesTimeout)
-	defer cancel()
-	j, err := p.connect(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer j.client.Close()
+	return p.onJob(c, filesTimeout, func(ctx context.Context, j *connected, asJSON bool) error {
+		return p.collect(ctx, c, j, asJSON)
+	})
+}
+
+func (p *program) collect(ctx context.Context, c *cli.Context, j *connected, asJSON bool) error {
 	if err := j.there(ctx); err != nil {
 		return err
 	}
@@ -86,47 +82,20 @@ func (p *program) collectGarbage(c *cli.Context) error {
 		return err
 	}
 	defer store.Close()
-	if err := j.owns(ctx, store); err != nil {
-		return err
-	}
-	listed, err := store.List(ctx, j.job+"/0/")
+	out := &collected{Job: j.job, Storage: store.String(), DryRun: c.Bool("dry-run"), Deleted: []string{}}
+	garbage, err := j.garbage(ctx, store, c.Duration("grace"), c.Bool("left"), out)
 	if err != nil {
 		return err
 	}
-	pointers, err := j.committed(ctx, store)
-	if err != nil {
-		return err
-	}
-	left, err := j.left(ctx, store, pointers[len(pointers)-1].Pointer.Left)
-	if err != nil {
-		return err
-	}
-	var first []checkpoint.Stored
-	if c.Bool("left") {
-		if left == nil {
-			return fmt.Errorf("nothing was deleted: job %s has left no checkpoint behind", j.job)
-		}
-		// Without this file the rest is garbage, to the job as well: it does not have to be told. So it goes whoever wrote it.
-		file := left.File
-		first = []checkpoint.Stored{{Name: file.Name, Size: file.Size}}
-		listed = slices.DeleteFunc(listed, func(f checkpoint.Stored) bool { return f.Name == file.Name })
-		left = nil
-	}
-	found := checkpoint.Collect(listed, pointers, left, time.Now().UnixMilli(), c.Duration("grace").Milliseconds())
-	out := &collected{
-		Job: j.job, Storage: store.String(), Newest: pointers[len(pointers)-1].Pointer.Checkpoint, DryRun: c.Bool("dry-run"), Deleted: []string{},
-		Listed: len(found.Listed), Running: len(found.Running), Young: len(found.Young), Foreign: len(found.Foreign),
-	}
-	found.Delete = append(first, found.Delete...)
 	note := func(f checkpoint.Stored) {
 		out.Deleted = append(out.Deleted, f.Name)
 		out.DeletedBytes += f.Size
 	}
 	if out.DryRun {
-		for _, f := range found.Delete {
+		for _, f := range garbage {
 			note(f)
 		}
-	} else if err := checkpoint.DeleteAll(ctx, store, found.Delete, note); err != nil {
+	} else if err := checkpoint.DeleteAll(ctx, store, garbage, note); err != nil {
 		return fmt.Errorf("%w (%s deleted before)", err, english.Plural(len(out.Deleted), "file was", "files were"))
 	}
 	if asJSON {
@@ -136,13 +105,72 @@ func (p *program) collectGarbage(c *cli.Context) error {
 	return nil
 }
 
-// owns refuses to collect in a storage that is another job's, by its owner file.
-func (j *connected) owns(ctx context.Context, store checkpoint.Store) error {
+// garbage finds out what is to be deleted, in every shard that has files, and counts in out what is not. With giveUp the
+// checkpoints that were left behind are garbage too.
+func (j *connected) garbage(ctx context.Context, store checkpoint.Store, grace time.Duration, giveUp bool, out *collected) ([]checkpoint.Stored, error) {
+	all, err := store.List(ctx, j.job+"/")
+	if err != nil {
+		return nil, err
+	}
+	topic, err := j.cluster.Topic(ctx, j.options.Topic(j.job))
+	if err != nil {
+		return nil, err
+	}
+	shards := checkpoint.ByShard(j.job, all)
+	if _, ok := shards[0]; !ok {
+		shards[0] = nil // every job has it, and one without a checkpoint is told so
+	}
+	var garbage, first []checkpoint.Stored
+	gaveUp := false
+	for _, shard := range slices.Sorted(maps.Keys(shards)) {
+		listed := shards[shard]
+		if shard >= len(topic.Partitions) {
+			out.Foreign += len(listed) // no checkpoint can say what it needs
+			continue
+		}
+		if err := j.owns(ctx, store, shard); err != nil {
+			return nil, err
+		}
+		pointers, err := j.committed(ctx, store, shard)
+		if shard > 0 && errors.Is(err, errNoCheckpoints) {
+			out.Running += len(listed) // its first checkpoint may be under way
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		left, err := j.left(ctx, store, pointers[len(pointers)-1].Pointer.Left)
+		if err != nil {
+			return nil, err
+		}
+		if giveUp && left != nil {
+			// Without this file the rest is garbage, to the job as well: it does not have to be told. So it goes whoever wrote it.
+			file := left.File
+			first = append(first, checkpoint.Stored{Name: file.Name, Size: file.Size})
+			listed = slices.DeleteFunc(listed, func(f checkpoint.Stored) bool { return f.Name == file.Name })
+			left, gaveUp = nil, true
+		}
+		found := checkpoint.Collect(listed, pointers, left, time.Now().UnixMilli(), grace.Milliseconds())
+		garbage = append(garbage, found.Delete...)
+		out.Newest = max(out.Newest, pointers[len(pointers)-1].Pointer.Checkpoint)
+		out.Listed += len(found.Listed)
+		out.Running += len(found.Running)
+		out.Young += len(found.Young)
+		out.Foreign += len(found.Foreign)
+	}
+	if giveUp && !gaveUp {
+		return nil, fmt.Errorf("nothing was deleted: job %s has left no checkpoint behind", j.job)
+	}
+	return append(first, garbage...), nil
+}
+
+// owns refuses to collect in a storage that is another job's, by the shard's owner file.
+func (j *connected) owns(ctx context.Context, store checkpoint.Store, shard int) error {
 	id, err := j.cluster.ID(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = checkpoint.NewFiles(store, nil).CheckOwner(ctx, checkpoint.Owner{Job: j.job, Topic: j.options.Topic(j.job), Cluster: id})
+	_, err = checkpoint.NewFiles(store, nil).CheckOwner(ctx, checkpoint.Owner{Job: j.job, Shard: shard, Topic: j.options.Topic(j.job), Cluster: id})
 	if err != nil {
 		return fmt.Errorf("nothing was deleted: %w", err)
 	}
@@ -172,10 +200,10 @@ func (j *connected) alone(ctx context.Context) error {
 	return nil
 }
 
-// committed reads every pointer that the checkpoint topic has, oldest first. One whose rest is not there any more cannot be
+// committed reads every pointer that the checkpoint topic has of a shard, oldest first. One whose rest is not there any more cannot be
 // restored, and lists nothing; one that cannot be read for another reason may need any file.
-func (j *connected) committed(ctx context.Context, store checkpoint.Store) ([]checkpoint.Committed, error) {
-	l := logged{connected: j, topic: j.options.Topic(j.job)}
+func (j *connected) committed(ctx context.Context, store checkpoint.Store, shard int) ([]checkpoint.Committed, error) {
+	l := logged{connected: j, topic: j.options.Topic(j.job), shard: shard}
 	if err := l.read(ctx, 1<<20); err != nil {
 		return nil, err
 	}
@@ -187,7 +215,7 @@ func (j *connected) committed(ctx context.Context, store checkpoint.Store) ([]ch
 			ptr, err = l.decoded(i)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("nothing was deleted: topic %s offset %d: %w", l.topic, at.Offset, err)
+			return nil, fmt.Errorf("nothing was deleted: topic %s partition %d offset %d: %w", l.topic, shard, at.Offset, err)
 		}
 		out = append(out, checkpoint.Committed{Offset: at.Offset, Pointer: ptr})
 	}

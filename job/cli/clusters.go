@@ -4,10 +4,12 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/savepoint"
@@ -59,11 +61,10 @@ func (p *program) clusterOf(c *cli.Context) (brokers kafka.Config, config *runti
 		}
 		options.Kafka.Brokers = brokers.Brokers
 	}
-	prepared, err := graph.Prepare(options)
-	if err != nil {
-		return brokers, nil, false, &invalid{err}
+	l := loaded{graph, options}
+	if config, err = l.config(); err != nil {
+		return brokers, nil, false, err
 	}
-	config = prepared.Config()
 	return config.Kafka, config, true, nil
 }
 
@@ -79,6 +80,56 @@ func ownClusters(config *runtime.Config) map[string]kafka.Config {
 		}
 	}
 	return own
+}
+
+// configOf is the job that is a command's first argument as it would run, nil if only its name is known.
+func (p *program) configOf(c *cli.Context) (*runtime.Config, error) {
+	if p.graph == nil && !isFile(c.Args().First()) {
+		return nil, nil
+	}
+	l, err := p.load(c)
+	if err != nil {
+		return nil, err
+	}
+	return l.config()
+}
+
+// sourceClusters are ownClusters of the job that is a command's argument; none if only its name is known.
+func (p *program) sourceClusters(c *cli.Context) (map[string]kafka.Config, error) {
+	config, err := p.configOf(c)
+	return ownClusters(config), err
+}
+
+// sourceGroup are sources that read from one cluster, in the order of their pointer.
+type sourceGroup struct {
+	config  kafka.Config // zero for the job's own
+	sources []checkpoint.Source
+}
+
+// byCluster groups sources by where they read from: "" is the job's own cluster, else the name that messages have for it.
+func byCluster(sources []checkpoint.Source, elsewhere map[string]kafka.Config) map[string]sourceGroup {
+	groups := map[string]sourceGroup{}
+	for _, src := range sources {
+		name := ""
+		config, ok := elsewhere[src.Name]
+		if ok {
+			name = config.String()
+		}
+		groups[name] = sourceGroup{config, append(groups[name].sources, src)}
+	}
+	return groups
+}
+
+// topicNames are the topics that sources read, in order.
+func topicNames(sources []checkpoint.Source) []string {
+	var names []string
+	for _, src := range sources {
+		for _, s := range src.Splits {
+			names = append(names, s.Topic)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // sourceLogs gives the cluster of a source, by its name before renaming, nil if no brokers were named. Each is dialled when it

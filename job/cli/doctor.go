@@ -52,14 +52,11 @@ func (p *program) runDoctor(c *cli.Context) error {
 		return err
 	}
 	override(c, &l.options.HTTP)
-	if err := l.check(); err != nil {
+	config, err := l.config()
+	if err != nil {
 		return err
 	}
-	prepared, err := l.graph.Prepare(l.options)
-	if err != nil {
-		return &invalid{err}
-	}
-	report := probe.Examine(c.Context, prepared.Config(), probe.Options{Timeout: c.Duration("timeout"), Deep: c.Bool("deep"), HTTP: l.options.HTTP})
+	report := probe.Examine(c.Context, config, probe.Options{Timeout: c.Duration("timeout"), Deep: c.Bool("deep"), HTTP: l.options.HTTP})
 	if asJSON {
 		err = p.printJSON(report)
 	} else {

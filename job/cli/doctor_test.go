@@ -206,7 +206,6 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		{"a source topic", []string{"--set", "source.in.topics=nothing"}, "source topic: topic nothing: it does not exist"},
 		{"a sink topic", []string{"--set", "sink.out.topic=nothing"}, "sink topic: topic nothing: it does not exist"},
 		{"the storage is a file", []string{"--set", "checkpoint.storage=" + filepath.Join(dir, "a-file", "x")}, "storage"},
-		{"a bucket of an unknown kind", []string{"--set", "checkpoint.storage=ftp://x"}, "storage: ftp://x"},
 		{"more replicas than brokers", []string{"--set", "checkpoint.topic_replication=9"}, "the brokers would not make it"},
 		{"more time than the brokers allow", []string{"--set", "checkpoint.transaction_timeout=20m"}, "transaction.max.timeout.ms"},
 		{"a port in use", []string{"--address", taken.Addr().String()}, "running: http://" + taken.Addr().String()},

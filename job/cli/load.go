@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/job/yamljob"
 )
@@ -89,10 +89,15 @@ func (p *program) loadFile(c *cli.Context, path string) (*loaded, error) {
 
 // check reports every mistake in the job and its options, joined.
 func (l *loaded) check() error {
-	o := l.options
-	o.EnsureDefaults()
-	if err := errors.Join(l.graph.Validate(), o.Validate()); err != nil {
-		return &invalid{err}
+	_, err := l.config()
+	return err
+}
+
+// config is the job with its options as it would run, or every mistake in it.
+func (l *loaded) config() (*runtime.Config, error) {
+	prepared, err := l.graph.Prepare(l.options)
+	if err != nil {
+		return nil, &invalid{err}
 	}
-	return nil
+	return prepared.Config(), nil
 }

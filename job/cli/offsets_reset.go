@@ -142,14 +142,7 @@ func plan(ctx context.Context, cl *kgo.Client, prefix string, ptr *checkpoint.Po
 	if len(members) > 0 {
 		return &offsets.ActiveError{Group: done.Group, Members: members}
 	}
-	var names []string
-	for _, src := range ptr.Sources {
-		for _, s := range src.Splits {
-			names = append(names, s.Topic)
-		}
-	}
-	slices.Sort(names)
-	topics, err := at.Topics(ctx, slices.Compact(names)...)
+	topics, err := at.Topics(ctx, topicNames(ptr.Sources)...)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,7 +14,7 @@ import (
 
 // printPointer shows a checkpoint to a person. Next is the pointer that follows in the topic, nil for none.
 func (p *program) printPointer(ptr, next *checkpoint.Pointer) {
-	fmt.Fprintf(p.stdout, "checkpoint %d of job %s, %s\n", ptr.Checkpoint, ptr.Job, stamp(ptr.Time))
+	fmt.Fprintf(p.stdout, "checkpoint %d of job %s, %s\n", ptr.Checkpoint, ptr.Job, checkpoint.TimeText(ptr.Time))
 	fmt.Fprintf(p.stdout, "attempt %s on host %s\nlineage %s, began with %s\n", ptr.Attempt, ptr.Host, ptr.Lineage, ptr.Request)
 	fmt.Fprintf(p.stdout, "shard %d of %d, %d key groups, state %s", ptr.Shard, ptr.Shards, ptr.KeyGroups, stateSize(ptr))
 	if n := note(ptr, next); n != "" {
@@ -92,9 +91,6 @@ func note(ptr, next *checkpoint.Pointer) string {
 	return strings.Join(notes, ", ")
 }
 
-// stamp is a time in milliseconds since the Unix epoch.
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000Z") }
-
 func watermark(ms int64) string {
 	switch ms {
 	case stream.MinTime:
@@ -102,7 +98,7 @@ func watermark(ms int64) string {
 	case stream.MaxTime:
 		return "end of the input"
 	}
-	return stamp(ms)
+	return checkpoint.TimeText(ms)
 }
 
 // shortRequest is what a lineage began with, its UUIDs by their first block: start, fresh, from:7f3c0a12-41.

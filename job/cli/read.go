@@ -13,10 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
 )
 
@@ -48,10 +48,11 @@ func (p *program) printTopic(ctx context.Context, config kafka.Config, topic str
 		return err
 	}
 	defer cl.Close()
-	if _, err := kafka.NewCluster(cl).Topic(ctx, topic); err != nil {
+	cluster := kafka.NewCluster(cl)
+	if _, err := cluster.Topic(ctx, topic); err != nil {
 		return err
 	}
-	left, err := spans(ctx, kadm.NewClient(cl), topic)
+	left, err := spans(ctx, cluster, topic)
 	if err != nil {
 		return err
 	}
@@ -103,30 +104,17 @@ func (p *program) printTopic(ctx context.Context, config kafka.Config, topic str
 }
 
 // spans returns the end of what can be read now, for each partition that has anything.
-func spans(ctx context.Context, admin *kadm.Client, topic string) (map[int32]int64, error) {
+func spans(ctx context.Context, cluster *kafka.Cluster, topic string) (map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	starts, err := admin.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = starts.Error()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("topic %s: %w", topic, err)
-	}
-	ends, err := admin.ListCommittedOffsets(ctx, topic)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("topic %s: %w", topic, err)
-	}
+	logs, err := cluster.Logs(ctx, topic)
 	left := map[int32]int64{}
-	ends.Each(func(o kadm.ListedOffset) {
-		if start, ok := starts.Lookup(topic, o.Partition); ok && o.Offset > start.Offset {
-			left[o.Partition] = o.Offset
+	for partition, log := range logs[topic] {
+		if log.Stable > log.Start {
+			left[partition] = log.Stable
 		}
-	})
-	return left, nil
+	}
+	return left, err
 }
 
 // printRecord writes one record as JSON; a value that is JSON stays what it is, other bytes become a string.
@@ -138,7 +126,7 @@ func printRecord(out *bufio.Writer, r *kgo.Record) {
 		Headers   headers         `json:"headers,omitempty"`
 		Key       json.RawMessage `json:"key"`
 		Value     json.RawMessage `json:"value"`
-	}{r.Partition, r.Offset, r.Timestamp.UTC().Format(time.RFC3339Nano), r.Headers, quoted(r.Key), nil}
+	}{r.Partition, r.Offset, checkpoint.TimeText(r.Timestamp.UnixMilli()), r.Headers, quoted(r.Key), nil}
 	if line.Value = r.Value; !json.Valid(r.Value) {
 		line.Value = quoted(r.Value)
 	}

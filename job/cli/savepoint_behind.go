@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -37,27 +35,16 @@ func (p *program) behind(ctx context.Context, c *cli.Context, ptr *checkpoint.Po
 	if err != nil {
 		return nil, err
 	}
-	own := ownClusters(config)
-	// Sources of one cluster are asked together; each source that has its own, alone.
-	groups := map[string][]checkpoint.Source{}
-	for _, src := range ptr.Sources {
-		name := ""
-		if _, ok := own[src.Name]; ok {
-			name = src.Name
-		}
-		groups[name] = append(groups[name], src)
-	}
 	topics := map[string]map[string]*offsets.Topic{} // by source
-	for name, sources := range groups {
-		at := main
-		if name != "" {
-			at = own[name]
+	for name, g := range byCluster(ptr.Sources, ownClusters(config)) {
+		if name == "" {
+			g.config = main
 		}
-		found, err := topicsOf(ctx, at, sources)
+		found, err := topicsOf(ctx, g)
 		if err != nil {
 			return nil, err
 		}
-		for _, src := range sources {
+		for _, src := range g.sources {
 			topics[src.Name] = found
 		}
 	}
@@ -78,8 +65,7 @@ func (b *splitBehind) judge(s checkpoint.Split, t *offsets.Topic) {
 		b.Note = "the topic is not there"
 		return
 	}
-	none := checkpoint.TopicID{}
-	if s.TopicID != none && t.ID != none && s.TopicID != t.ID {
+	if !t.Same(s.TopicID) {
 		b.Note = "the topic was deleted and made again"
 		return
 	}
@@ -101,20 +87,14 @@ func (b *splitBehind) judge(s checkpoint.Split, t *offsets.Topic) {
 	}
 }
 
-// topicsOf describes the topics that sources read.
-func topicsOf(ctx context.Context, config kafka.Config, sources []checkpoint.Source) (map[string]*offsets.Topic, error) {
+// topicsOf describes the topics that sources of one cluster read.
+func topicsOf(ctx context.Context, g sourceGroup) (map[string]*offsets.Topic, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the brokers did not answer within 30s"))
 	defer cancel()
-	cl, err := kafka.Dial(ctx, config)
+	cl, err := kafka.Dial(ctx, g.config)
 	if err != nil {
 		return nil, err
 	}
 	defer cl.Close()
-	names := map[string]bool{}
-	for _, src := range sources {
-		for _, s := range src.Splits {
-			names[s.Topic] = true
-		}
-	}
-	return offsets.NewCluster(cl).Topics(ctx, slices.Sorted(maps.Keys(names))...)
+	return offsets.NewCluster(cl).Topics(ctx, topicNames(g.sources)...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/savepoint"
 )
 
@@ -42,7 +43,7 @@ func (p *program) deleteSavepoint(c *cli.Context) error {
 		return err
 	}
 	defer d.Close()
-	what := fmt.Sprintf("savepoint %s: checkpoint %d of job %s, %s, %s, %s", d.Location, d.Checkpoint, d.Job, stamp(d.Time),
+	what := fmt.Sprintf("savepoint %s: checkpoint %d of job %s, %s, %s, %s", d.Location, d.Checkpoint, d.Job, checkpoint.TimeText(d.Time),
 		english.Plural(d.Files, "file", ""), humanize.IBytes(uint64(d.Size)))
 	if !c.Bool("yes") {
 		if !term.IsTerminal(int(os.Stdin.Fd())) {

@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/savepoint"
 )
 
@@ -59,7 +60,7 @@ func (p *program) printDifference(d *savepoint.Difference, all bool) {
 		name string
 		savepoint.Header
 	}{{"A", d.Was}, {"B", d.Is}} {
-		fmt.Fprintf(p.stdout, "%s: %s: job %s, checkpoint %d of lineage %s, %s\n", h.name, h.Location, h.Job, h.Checkpoint, short(h.Lineage), stamp(h.Time))
+		fmt.Fprintf(p.stdout, "%s: %s: job %s, checkpoint %d of lineage %s, %s\n", h.name, h.Location, h.Job, h.Checkpoint, short(h.Lineage), checkpoint.TimeText(h.Time))
 	}
 	if after := time.Duration(d.Is.Time-d.Was.Time) * time.Millisecond; after < 0 {
 		fmt.Fprintf(p.stdout, "B is older than A by %s\n", -after)

@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/savepoint"
 )
 
@@ -57,7 +58,7 @@ func (p *program) listSavepoints(c *cli.Context) error {
 	for _, l := range listed {
 		row := table.Row{l.Location, "-", "-", "-", "-", l.Files, humanize.IBytes(uint64(l.Size)), "yes", ""}
 		if l.ID != "" {
-			row[1], row[2], row[3], row[4] = l.Job, l.Checkpoint, stamp(l.Time), short(l.Lineage)
+			row[1], row[2], row[3], row[4] = l.Job, l.Checkpoint, checkpoint.TimeText(l.Time), short(l.Lineage)
 		}
 		if !l.Whole {
 			row[7] = "no: " + l.Lacks

@@ -81,7 +81,7 @@ func (p *program) printSavepoint(c *cli.Context) error {
 }
 
 func (p *program) printContents(r *savepoint.Report, behind []splitBehind) {
-	fmt.Fprintf(p.stdout, "savepoint %s of job %s, %s\n", r.Location, r.Job, stamp(r.Time))
+	fmt.Fprintf(p.stdout, "savepoint %s of job %s, %s\n", r.Location, r.Job, checkpoint.TimeText(r.Time))
 	fmt.Fprintf(p.stdout, "checkpoint %d of lineage %s, which began with %s", r.Checkpoint, r.Lineage, r.Request)
 	if r.From != "" {
 		fmt.Fprintf(p.stdout, " (%s)", r.From)

@@ -69,7 +69,7 @@ func TestASavepointIsLookedInto(t *testing.T) {
 	back := strings.NewReplacer(first, "$FIRST", second, "$SECOND", file, "$FILE", b, "$BROKER")
 	varies := []struct{ pattern, with string }{
 		{`[0-9a-f]{64}`, "HASH"}, {`[0-9a-f]{8}-[0-9a-f-]{27}`, "UUID"}, {`lineage [0-9a-f]{8}\b`, "lineage UUID"}, {`checkpoint \d+`, "checkpoint N"},
-		{`, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z\n`, ", TIME\n"}, {`older than A by .*`, "older than A by AGE"}, {`on host .*`, "on host HOST"}, {`, \d+ files? of .*`, ", N files of SIZE"}, {`(?m)^(FILE|HASH).*\n`, ""},
+		{`, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\n`, ", TIME\n"}, {`older than A by .*`, "older than A by AGE"}, {`on host .*`, "on host HOST"}, {`, \d+ files? of .*`, ", N files of SIZE"}, {`(?m)^(FILE|HASH|manifest\.json).*\n`, ""},
 	}
 	datadriven.RunTest(t, "testdata/savepoint_look", func(t *testing.T, d *datadriven.TestData) string {
 		args := strings.Fields(names.Replace(strings.TrimSpace(d.Input)))
@@ -159,5 +159,38 @@ func TestASavepointWithADamagedFileIsNotShown(t *testing.T) {
 	}
 	if _, err := os.Stat(nowhere); err == nil {
 		t.Error("looking for a savepoint makes its directory")
+	}
+}
+
+// A savepoint has as many files, and as many bytes, whichever command is asked: those that are in its directory.
+func TestFilesOfASavepointAreCountedAlike(t *testing.T) {
+	b := broker(t)
+	file := sums(t, b)
+	produce(t, b, "numbers", sum("a", 1))
+	j := start(t, file)
+	j.until("a result", func() bool { return len(totals(t, b)) == 1 })
+	dir := t.TempDir()
+	a := j.savepoint(filepath.Join(dir, "a"))
+	j.stop()
+	entries, err := os.ReadDir(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bytes int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	listed := fromJSON[[]savepoint.Listed](t, "savepoint", "list", dir)
+	shown := fromJSON[savepoint.Report](t, "savepoint", "show", a)
+	copied := fromJSON[savepoint.Copied](t, "savepoint", "copy", a, filepath.Join(dir, "b"))
+	if n := len(entries); listed[0].Files != n || len(shown.Files) != n || copied.Files != n {
+		t.Errorf("%d files: list says %d, show %d, copy %d", n, listed[0].Files, len(shown.Files), copied.Files)
+	}
+	if listed[0].Size != bytes || shown.Bytes != bytes || copied.Size != bytes {
+		t.Errorf("%d bytes: list says %d, show %d, copy %d", bytes, listed[0].Size, shown.Bytes, copied.Size)
 	}
 }

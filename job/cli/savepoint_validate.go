@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 )
@@ -77,7 +78,7 @@ func (p *program) tellFit(f *job.Fit) {
 	if f.Of != f.Job {
 		of = fmt.Sprintf(" of another job, %s", f.Of)
 	}
-	fmt.Fprintf(p.stdout, "savepoint %s: checkpoint %d%s, %s\n", f.Savepoint, f.Checkpoint, of, stamp(f.Time))
+	fmt.Fprintf(p.stdout, "savepoint %s: checkpoint %d%s, %s\n", f.Savepoint, f.Checkpoint, of, checkpoint.TimeText(f.Time))
 	verdict := "fits job " + f.Job
 	if !f.Fits {
 		verdict = "does not fit job " + f.Job + ":"
@@ -141,7 +142,7 @@ func (p *program) tellFit(f *job.Fit) {
 		}
 		fmt.Fprintln(p.stdout)
 	default:
-		fmt.Fprintf(p.stdout, "the job's last checkpoint is %d (%s): of what it has read, %s offsets would be read again", last.Checkpoint, stamp(last.Time), count(again))
+		fmt.Fprintf(p.stdout, "the job's last checkpoint is %d (%s): of what it has read, %s offsets would be read again", last.Checkpoint, checkpoint.TimeText(last.Time), count(again))
 		if skipped > 0 {
 			fmt.Fprintf(p.stdout, ", and %s that it has not read would be skipped", count(skipped))
 		}
@@ -171,9 +172,9 @@ func outcome(s runtime.FitState) string {
 		parts = append(parts, "gone: "+strings.Join(s.Gone, ", "))
 	}
 	if len(parts) == 0 {
-		return string(s.Outcome)
+		return s.Outcome.String()
 	}
-	return string(s.Outcome) + " (" + strings.Join(parts, "; ") + ")"
+	return s.Outcome.String() + " (" + strings.Join(parts, "; ") + ")"
 }
 
 // count is a number that is easy to read.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
 	"github.com/weirstream/weir/job"
 )
@@ -63,7 +64,7 @@ func TestASavepointIsComparedWithAJobBeforeTheOldOneIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, stderr = check(ExitRestore, changed)
-	if len(f.States) != 2 || f.States[0].Outcome != "does not fit" || f.States[1].Outcome != "new, begins empty" || !strings.Contains(stderr, "--drop-state sum drops") {
+	if len(f.States) != 2 || f.States[0].Outcome != runtime.Incompatible || f.States[1].Outcome != runtime.BeginsEmpty || !strings.Contains(stderr, "--drop-state sum drops") {
 		t.Errorf("%+v: %s", f.States, stderr)
 	}
 	if f, _ = check(ExitOK, changed, "--drop-state", "sum"); f.States[0].Outcome != "dropped" {

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/internal/web"
 )
@@ -106,7 +106,7 @@ func (p *program) stopJob(c *cli.Context, savepoint *optional) error {
 
 // absolute makes a directory that a job and this command agree about: they may run in different ones.
 func absolute(dir string) (string, error) {
-	if dir == "" || strings.Contains(dir, "://") {
+	if dir == "" || checkpoint.IsURL(dir) {
 		return dir, nil
 	}
 	return filepath.Abs(dir)

@@ -19,11 +19,15 @@ func (p *program) ended(c *cli.Context, ask runtime.StopRequest, wantsSavepoint,
 	}
 	ctx, cancel := context.WithTimeout(c.Context, patient)
 	defer cancel()
-	l, err := p.pointers(ctx, c, 1)
+	j, err := p.connect(ctx, c)
 	if err != nil {
 		return fmt.Errorf("%w; and of its last checkpoint: %w", unanswered, err)
 	}
-	defer l.client.Close()
+	defer j.client.Close()
+	l, err := j.pointers(ctx, 1)
+	if err != nil {
+		return fmt.Errorf("%w; and of its last checkpoint: %w", unanswered, err)
+	}
 	last, err := l.decoded(0)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (p *program) topics() *cli.Command {
 		Usage: "look at topics and make them: for trying things, without Kafka's own tools",
 		Subcommands: []*cli.Command{
 			{
-				Name: "create", Usage: "create topics; one that exists already is left as it is", ArgsUsage: "TOPIC[:PARTITIONS] ...",
+				Name: "create", Usage: "create topics; one that exists already is left as it is, and an error if it has another number of partitions", ArgsUsage: "TOPIC[:PARTITIONS] ...",
 				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"},
 					&cli.StringFlag{Name: "retention", Usage: "retention.ms as a `DURATION` such as 7d, or -1 for ever (default: the broker's)"}},
 				Action: func(c *cli.Context) error {
@@ -75,6 +75,8 @@ func (p *program) topics() *cli.Command {
 type topicSpec struct {
 	name       string
 	partitions int32
+	// said: the number was given, and not made up for a new topic.
+	said bool
 }
 
 // topicSpecs reads the arguments TOPIC[:PARTITIONS] of a command of topics. Without a number it is one partition.
@@ -95,7 +97,7 @@ func topicSpecs(command string, args []string) ([]topicSpec, error) {
 		if name == "" {
 			return nil, usagef("topics %s: %q: no name", command, arg)
 		}
-		specs = append(specs, topicSpec{name, int32(partitions)})
+		specs = append(specs, topicSpec{name, int32(partitions), found})
 	}
 	return specs, nil
 }
@@ -133,18 +135,50 @@ func (p *program) withAdmin(c *cli.Context, do func(context.Context, *kadm.Clien
 }
 
 func (p *program) createTopics(ctx context.Context, admin *kadm.Client, specs []topicSpec, replication int16, configs map[string]*string) error {
+	var others []string
 	for _, s := range specs {
 		_, err := admin.CreateTopic(ctx, s.partitions, replication, configs, s.name)
 		switch {
 		case errors.Is(err, kerr.TopicAlreadyExists):
-			fmt.Fprintf(p.stdout, "topic %s exists\n", s.name)
+			there, err := partitionsOf(ctx, admin, s.name)
+			if err != nil {
+				return err
+			}
+			if s.said && there != int(s.partitions) {
+				others = append(others, otherNumber(s, there))
+				continue
+			}
+			fmt.Fprintf(p.stdout, "topic %s exists, with %s\n", s.name, english.Plural(there, "partition", ""))
 		case err != nil:
 			return fmt.Errorf("topic %s: %w", s.name, err)
 		default:
 			fmt.Fprintf(p.stdout, "topic %s created with %s\n", s.name, english.Plural(int(s.partitions), "partition", ""))
 		}
 	}
+	if len(others) > 0 {
+		return errors.New(strings.Join(others, "; "))
+	}
 	return nil
+}
+
+func partitionsOf(ctx context.Context, admin *kadm.Client, topic string) (int, error) {
+	details, err := admin.ListTopics(ctx, topic)
+	if err == nil {
+		err = details.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("topic %s: %w", topic, err)
+	}
+	return len(details[topic].Partitions), nil
+}
+
+// otherNumber says of a topic that it has another number of partitions than was asked for: it is left as it is.
+func otherNumber(s topicSpec, there int) string {
+	remedy := "Kafka takes none away"
+	if there < int(s.partitions) {
+		remedy = fmt.Sprintf("topics add-partitions %s:%d gives it more", s.name, s.partitions)
+	}
+	return fmt.Sprintf("topic %s exists, with %s instead of %d: %s", s.name, english.Plural(there, "partition", ""), s.partitions, remedy)
 }
 
 // listedTopic is what list prints of a topic as JSON.

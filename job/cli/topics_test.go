@@ -31,3 +31,17 @@ func TestPartitionsAreAddedAndNeverTakenAway(t *testing.T) {
 		}
 	}
 }
+
+// A topic that is there with another number of partitions than was asked for is left as it is, which is not what was asked for.
+func TestATopicThatExistsWithAnotherNumberOfPartitionsIsNamed(t *testing.T) {
+	b := broker(t)
+	says(t, ExitOK, "topic views created with 2 partitions\n", "topics", "create", "views:2", "--brokers", b)
+	says(t, ExitOK, "topic views exists, with 2 partitions\n", "topics", "create", "views:2", "--brokers", b)
+	says(t, ExitOK, "topic views exists, with 2 partitions\n", "topics", "create", "views", "--brokers", b)
+	out := says(t, ExitOther, "topic views exists, with 2 partitions instead of 4: topics add-partitions views:4 gives it more", "topics", "create", "views:4", "clicks:3", "--brokers", b)
+	if out != "topic clicks created with 3 partitions\n" {
+		t.Errorf("the others: %q", out)
+	}
+	says(t, ExitOther, "topic views exists, with 2 partitions instead of 1: Kafka takes none away", "topics", "create", "views:1", "--brokers", b)
+	says(t, ExitOK, "topic views has 4 partitions, 2 before", "topics", "add-partitions", "views:4", "--brokers", b)
+}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/urfave/cli/v2"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -56,35 +55,6 @@ func (p *program) transactions() *cli.Command {
 	}
 }
 
-// patient bounds what the commands about transactions ask of the brokers.
-const patient = 30 * time.Second
-
-// connected is a job's cluster and names.
-type connected struct {
-	job string
-	// storage is checkpoint.storage, "" if only the job's name is known.
-	storage string
-	options checkpoint.Options
-	client  *kgo.Client
-	cluster *kafka.Cluster
-}
-
-func (p *program) connect(ctx context.Context, c *cli.Context) (*connected, error) {
-	name, config, options, err := p.whose(c)
-	if err != nil {
-		return nil, err
-	}
-	client, err := kafka.Dial(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	storage := options.Storage
-	if p.graph == nil && !isFile(c.Args().First()) {
-		storage = ""
-	}
-	return &connected{name, storage, options, client, kafka.NewCluster(client)}, nil
-}
-
 func (j *connected) own(ctx context.Context) ([]txn.State, error) {
 	states := txn.Describe(ctx, j.client, probe.IDs(&j.options, j.job)...)
 	for _, s := range states {
@@ -99,43 +69,34 @@ func (p *program) listTransactions(c *cli.Context) error {
 	if err := p.wantJob(c, 0); err != nil {
 		return err
 	}
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(c.Context, patient)
-	defer cancel()
-	j, err := p.connect(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer j.client.Close()
-	own, err := j.own(ctx)
-	if err != nil {
-		return err
-	}
-	never, err := j.neverRan(ctx, own)
-	if err != nil {
-		return err
-	}
-	out := listedTransactions{Own: own}
-	if c.Bool("all") {
-		topics, err := p.topicsOf(ctx, c, j)
+	return p.onJob(c, patient, func(ctx context.Context, j *connected, asJSON bool) error {
+		own, err := j.own(ctx)
 		if err != nil {
 			return err
 		}
-		if out.Others, err = j.others(ctx, topics, own); err != nil {
+		never, err := j.neverRan(ctx, own)
+		if err != nil {
 			return err
 		}
-	}
-	if asJSON {
-		return p.printJSON(out)
-	}
-	p.printTransactions(out, c.Bool("all"))
-	if never != "" {
-		fmt.Fprintln(p.stdout, "\n"+never)
-	}
-	return nil
+		out := listedTransactions{Own: own}
+		if c.Bool("all") {
+			topics, err := p.topicsOf(ctx, c, j)
+			if err != nil {
+				return err
+			}
+			if out.Others, err = j.others(ctx, topics, own); err != nil {
+				return err
+			}
+		}
+		if asJSON {
+			return p.printJSON(out)
+		}
+		p.printTransactions(out, c.Bool("all"))
+		if never != "" {
+			fmt.Fprintln(p.stdout, "\n"+never)
+		}
+		return nil
+	})
 }
 
 // neverRan says that a job is not known on the cluster, "" if it is. A job that was asked for by its name must be.
@@ -209,7 +170,7 @@ func (p *program) printTransactions(l listedTransactions, all bool) {
 		if id == "" {
 			id = "?"
 		}
-		t.AppendRow(table.Row{o.Topic, o.Partition.Partition, o.Start, o.Producer, o.Epoch, stamp(o.Last), o.Verdict, id, state})
+		t.AppendRow(table.Row{o.Topic, o.Partition.Partition, o.Start, o.Producer, o.Epoch, checkpoint.TimeText(o.Last), o.Verdict, id, state})
 	}
 	t.Render()
 }
@@ -252,16 +213,12 @@ func (p *program) topicsOf(ctx context.Context, c *cli.Context, j *connected) ([
 			topics = append(topics, name)
 		}
 	}
-	if p.graph != nil || isFile(c.Args().First()) {
-		l, err := p.load(c)
-		if err != nil {
-			return nil, err
-		}
-		prepared, err := l.graph.Prepare(l.options)
-		if err != nil {
-			return nil, &invalid{err}
-		}
-		for _, name := range probe.Topics(prepared.Config()) {
+	config, err := p.configOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		for _, name := range probe.Topics(config) {
 			add(name)
 		}
 		return topics, nil

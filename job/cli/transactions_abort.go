@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/doctor/probe"
 	"github.com/weirstream/weir/internal/doctor/txn"
 	"github.com/weirstream/weir/internal/kafka"
@@ -182,7 +183,7 @@ func (p *program) abortOpen(ctx context.Context, c *cli.Context, j *connected) e
 	if found.ID != "" {
 		who = fmt.Sprintf("transaction %s (producer %d)", found.ID, found.Producer)
 	}
-	fmt.Fprintf(p.stdout, "%s: %s epoch %d, open since offset %d, last record %s: %s\n", at, who, found.Epoch, found.Start, stamp(found.Last), verdict)
+	fmt.Fprintf(p.stdout, "%s: %s epoch %d, open since offset %d, last record %s: %s\n", at, who, found.Epoch, found.Start, checkpoint.TimeText(found.Last), verdict)
 	switch {
 	case verdict == txn.Ends && !c.Bool("force"):
 		return fmt.Errorf("transaction %s does not hang: its owner may be at work, and the broker aborts it %s after its begin; with --force its producer is fenced and the whole transaction aborted",

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"github.com/weirstream/weir/internal/verify"
 	"github.com/weirstream/weir/job"
 )
 
@@ -125,7 +126,7 @@ func (p *program) printVerified(r *job.VerifyReport) {
 	t.AppendHeader(table.Row{"topic", "expected", "seen", "equal", "lost", "doubled", "different", "made up", "out of order", "undecided", "not judged"})
 	for _, o := range r.Outputs {
 		t.AppendRow(table.Row{o.Topic, o.Expected, o.Seen, o.Equal, o.Findings["lost"], o.Findings["doubled"], o.Findings["different"],
-			o.Findings["made up"], o.Findings["out of order"], o.Undecided, o.Before + o.Gone + o.Pending})
+			o.Findings[verify.MadeUp], o.Findings[verify.OutOfOrder], o.Undecided, o.Before + o.Gone + o.Pending})
 	}
 	t.Render()
 	for _, f := range r.Examples {

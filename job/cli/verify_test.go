@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/weirstream/weir/internal/verify"
 	"github.com/weirstream/weir/job"
 )
 
@@ -39,7 +40,7 @@ func TestVerifySaysWhetherTheOutputIsWhatTheJobComputes(t *testing.T) {
 	}
 	code, out, _ = call("verify", file, "--json")
 	var report job.VerifyReport
-	if err := json.Unmarshal([]byte(out), &report); code != ExitDifferent || err != nil || report.Count("made up") != 2 {
+	if err := json.Unmarshal([]byte(out), &report); code != ExitDifferent || err != nil || report.Count(verify.MadeUp) != 2 {
 		t.Errorf("exit code %d: %v:\n%s", code, err, out)
 	}
 }

@@ -62,10 +62,18 @@ const (
 	Hangs Verdict = "hanging"
 	// Unmarked: its coordinator says that the producer's last transaction was committed, and there is no marker of that here. A
 	// coordinator that comes back while a partition has no leader leaves its marker out. An abort would undo the commit.
-	Unmarked Verdict = "committed, its marker is missing"
+	Unmarked Verdict = "unmarked"
 	// Unclear: nobody tells whose it is, since it has expired or because we may not see it.
 	Unclear Verdict = "unclear"
 )
+
+// String is the verdict for people.
+func (v Verdict) String() string {
+	if v == Unmarked {
+		return "committed, its marker is missing"
+	}
+	return string(v)
+}
 
 // Verdict judges what the leader and the coordinator say.
 func (o *Open) Verdict() Verdict {

@@ -14,7 +14,7 @@ func TestPictureFitsATerminal(t *testing.T) {
 	}
 	for _, n := range []numbers{
 		{},
-		{fed: 150_000, events: 300_000, out: 149_000, checkpoint: 1234567, took: 12345.6, doing: "waiting to restart", recoveries: all},
+		{fed: 150_000, events: 300_000, out: 149_000, checkpoint: 1234567, took: 12345.6, doing: "waiting", recoveries: all},
 		{fed: 300_000, events: 300_000, out: 300_000, checkpoint: 9, took: 0.4, doing: "running", down: time.Now().Add(-time.Hour)},
 	} {
 		text := picture(&n, "127.0.0.1:54321")

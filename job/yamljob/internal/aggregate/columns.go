@@ -1,14 +1,11 @@
 package aggregate
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weirstream/weir/checkpoint"
-	"github.com/weirstream/weir/job/yamljob/internal/row"
+	"github.com/weirstream/weir/internal/accumulator"
 	"github.com/weirstream/weir/operators"
 )
 
@@ -29,7 +26,7 @@ func (p *Plan) Name(names, dropped []string) {
 func (p *Plan) Schema() string { return p.schema }
 
 // Continue implements [operators.Continued]. Accumulators of the first set of columns are written as [Plan] does it; those
-// of a later one begin with 0x80 0x00, which no other does, and the number of the set (uvarint).
+// of a later one say which.
 func (p *Plan) Continue(schema string) (operators.Codec[Acc], error) {
 	s, err := checkpoint.ParseSchema(schema)
 	if err != nil {
@@ -90,61 +87,41 @@ func olderOf(columns, now []checkpoint.Column) (o older, err error) {
 	return o, nil
 }
 
-// stepOf is what a definition says of how an aggregate stands in accumulators.
+// stepOf is a step without its expression, as a definition has it.
 func stepOf(definition string) (s step, err error) {
-	name, arg, ok := strings.Cut(strings.TrimSuffix(definition, ")"), "(")
-	if i := strings.LastIndex(arg, ": "); i >= 0 {
-		if s.kind, ok = kinds[arg[i+2:]]; !ok {
-			return s, fmt.Errorf("unknown type in %q", definition)
-		}
+	a, err := accumulator.Parse(definition)
+	if err != nil {
+		return s, err
 	}
-	if s.fn, ok = functions[name]; !ok {
-		if name != "sum" {
-			return s, fmt.Errorf("unknown aggregate %q", definition)
-		}
-		if s.fn = sumInt; s.kind == row.KindFloat {
-			s.fn = sumFloat
-		}
+	if s.form, err = a.Form(); err != nil {
+		return s, err
+	}
+	if s.fn = functions[a.Function]; s.form == accumulator.Float {
+		s.fn = sumFloat
 	}
 	return s, nil
-}
-
-var kinds = map[string]row.Kind{}
-
-func init() {
-	for _, k := range []row.Kind{row.KindInt, row.KindFloat, row.KindString, row.KindBool, row.KindTimestamp, row.KindJSON} {
-		kinds[k.String()] = k
-	}
 }
 
 // Schema implements [operators.Described].
 func (c *continued) Schema() string { return c.schema }
 
-var numbered = []byte{0x80, 0x00}
-
 // Append implements [operators.Codec].
 func (c *continued) Append(dst []byte, acc Acc) ([]byte, error) {
-	if c.number > 0 {
-		dst = binary.AppendUvarint(append(dst, numbered...), c.number)
-	}
-	return c.Plan.Append(dst, acc)
+	return c.Plan.Append(accumulator.AppendSet(dst, c.number), acc)
 }
 
 // Decode implements [operators.Codec].
 func (c *continued) Decode(b []byte) (Acc, error) {
-	number := uint64(0)
-	if rest, ok := bytes.CutPrefix(b, numbered); ok {
-		r := reader{b: rest}
-		if number = r.uvarint(); r.bad || number > c.number {
-			return Acc{}, errCut
-		}
-		b = r.b
-	}
-	if number == c.number {
-		return c.Plan.Decode(b)
+	r := accumulator.NewReader(b)
+	number := r.Set()
+	switch {
+	case number > c.number:
+		return Acc{}, accumulator.ErrDamaged
+	case number == c.number:
+		return c.Plan.decode(r)
 	}
 	o := &c.older[number]
-	old, err := o.plan.Decode(b)
+	old, err := o.plan.decode(r)
 	if err != nil {
 		return Acc{}, err
 	}
@@ -167,19 +144,13 @@ func (c *continued) take(o *older, old Acc) (acc Acc) {
 		}
 		acc.seen |= 1 << i
 		is, was := &p.steps[i], &o.plan.steps[j]
-		switch {
-		case is.fn == distinct:
+		switch is.form {
+		case accumulator.Set:
 			acc.more.sets[is.setAt] = old.more.sets[was.setAt]
-		case is.fn >= least && is.isText():
+		case accumulator.Text:
 			acc.more.texts[is.textAt] = old.more.texts[was.textAt]
 		default:
-			n := 1
-			if is.fn == sumFloat {
-				n = 2
-			} else if is.fn == avg {
-				n = 3
-			}
-			copy(w[is.word:is.word+n], from[was.word:])
+			copy(w[is.word:is.word+is.form.Words()], from[was.word:])
 		}
 	}
 	return acc

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirstream/weir/internal/accumulator"
 	"github.com/weirstream/weir/job/yamljob/internal/expression"
 	"github.com/weirstream/weir/job/yamljob/internal/row"
 )
@@ -63,19 +64,18 @@ const (
 	distinct
 )
 
-var functions = map[string]function{"count": count, "count_if": countIf, "avg": avg, "min": least, "max": greatest, "first": first, "last": last,
+var functions = map[string]function{"count": count, "count_if": countIf, "sum": sumInt, "avg": avg, "min": least, "max": greatest, "first": first, "last": last,
 	"count_distinct": distinct}
 
 type step struct {
 	fn   function
+	form accumulator.Form
 	kind row.Kind // of the argument
 	arg  expression.Eval
 	text string
 	// word, word2 and so on follow each other in words; text values and sets have their own places.
 	word, textAt, setAt int
 }
-
-func (s *step) isText() bool { return s.kind == row.KindString || s.kind == row.KindJSON }
 
 // Plan is a list of aggregates. It is safe for concurrent use.
 type Plan struct {
@@ -92,38 +92,33 @@ type Plan struct {
 func New(calls []*expression.Call) *Plan {
 	p := &Plan{}
 	for _, c := range calls {
-		s := step{fn: functions[c.Name]}
-		definition := c.Name + "()"
+		a := accumulator.Aggregate{Function: c.Name}
+		if c.Arg != nil {
+			a.Argument, a.Kind = c.Arg.Text, c.Arg.Kind.String()
+		}
+		s, err := stepOf(a.String())
+		if err != nil {
+			panic(err) // package expression knows which aggregates there are
+		}
 		if c.Arg != nil {
 			s.kind, s.arg, s.text = c.Arg.Kind, c.Arg.Eval, c.Arg.Text
-			definition = fmt.Sprintf("%s(%s: %v)", c.Name, c.Arg.Text, c.Arg.Kind)
 		}
-		if c.Name == "sum" {
-			if s.fn = sumInt; s.kind == row.KindFloat {
-				s.fn = sumFloat
-			}
-		}
-		p.add(s, definition)
+		p.add(s, a.String())
 	}
-	p.describe = "aggregates " + strings.Join(p.definitions, ", ")
+	p.describe = accumulator.Type(p.definitions)
 	return p
 }
 
 // add gives an aggregate its place in accumulators.
 func (p *Plan) add(s step, definition string) {
 	s.word, s.textAt, s.setAt = p.words, p.texts, p.sets
-	switch {
-	case s.fn == distinct:
+	switch s.form {
+	case accumulator.Set:
 		p.sets++
-	case s.fn == sumFloat:
-		p.words += 2
-	case s.fn == avg:
-		p.words += 3
-	case s.fn >= least && s.isText():
+	case accumulator.Text:
 		p.texts++
-	default:
-		p.words++
 	}
+	p.words += s.form.Words()
 	p.steps, p.definitions = append(p.steps, s), append(p.definitions, definition)
 }
 
@@ -148,11 +143,11 @@ func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
 		bit := uint64(1) << i
 		seen := acc.seen&bit != 0
 		acc.seen |= bit
-		if s.fn == distinct {
+		if s.form == accumulator.Set {
 			p.addDistinct(&acc, &owned, s, v)
 			continue
 		}
-		if s.fn >= least && s.isText() {
+		if s.form == accumulator.Text {
 			if !seen || s.replaces(acc.more.texts[s.textAt], v.Str()) {
 				p.own(&acc, &owned)
 				acc.more.texts[s.textAt] = strings.Clone(v.Str())
@@ -285,12 +280,4 @@ func addFloat(w []uint64, x float64) {
 		lost += (x - t) + sum
 	}
 	w[0], w[1] = math.Float64bits(t), math.Float64bits(lost)
-}
-
-func total(w []uint64) float64 {
-	sum, lost := math.Float64frombits(w[0]), math.Float64frombits(w[1])
-	if math.IsNaN(lost) || math.IsInf(lost, 0) {
-		return sum
-	}
-	return sum + lost
 }

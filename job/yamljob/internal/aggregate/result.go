@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/weirstream/weir/internal/accumulator"
 	"github.com/weirstream/weir/job/yamljob/internal/row"
 )
 
@@ -16,7 +17,7 @@ func (p *Plan) Results(acc Acc, dst []row.Value) {
 		switch {
 		case s.fn <= countIf:
 			dst[i] = row.Int(int64(w[s.word]))
-		case s.fn == distinct:
+		case s.form == accumulator.Set:
 			n := 0
 			if seen {
 				n = len(acc.more.sets[s.setAt].elems)
@@ -27,9 +28,9 @@ func (p *Plan) Results(acc Acc, dst []row.Value) {
 		case s.fn == sumInt:
 			dst[i] = row.Int(int64(w[s.word]))
 		case s.fn == sumFloat:
-			dst[i] = row.Float(total(w[s.word:]))
+			dst[i] = row.Float(accumulator.Total(w[s.word:]))
 		case s.fn == avg:
-			dst[i] = row.Float(total(w[s.word:]) / float64(w[s.word+2]))
+			dst[i] = row.Float(accumulator.Total(w[s.word:]) / float64(w[s.word+2]))
 		case s.kind == row.KindString:
 			dst[i] = row.String(acc.more.texts[s.textAt])
 		case s.kind == row.KindJSON:
@@ -65,11 +66,11 @@ func (p *Plan) Merge(a, b Acc) (Acc, error) {
 		seen := a.seen&bit != 0
 		a.seen |= bit
 		switch at := s.word; {
-		case s.fn == distinct:
+		case s.form == accumulator.Set:
 			for _, e := range b.more.sets[s.setAt].elems {
 				a.more.sets[s.setAt].add(e)
 			}
-		case s.fn >= least && s.isText():
+		case s.form == accumulator.Text:
 			if text := b.more.texts[s.textAt]; !seen || s.replaces(a.more.texts[s.textAt], text) {
 				a.more.texts[s.textAt] = text
 			}

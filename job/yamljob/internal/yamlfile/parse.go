@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -110,6 +111,11 @@ func (c *converter) node(n ast.Node) *Node {
 	case *ast.SequenceNode:
 		out.Kind = Sequence
 		for _, v := range n.Values {
+			if t := oneText(v); t != nil {
+				c.count++
+				out.Items = append(out.Items, t)
+				continue
+			}
 			out.Items = append(out.Items, c.node(v))
 		}
 	case *ast.AnchorNode:
@@ -130,6 +136,29 @@ func (c *converter) node(n ast.Node) *Node {
 		out.Kind, out.Text = Scalar, n.GetToken().Value
 	}
 	return out
+}
+
+// oneText is an item like localhost:9092 in {brokers: [localhost:9092]}: a colon without a space behind it is part of a text
+// (YAML 1.2, 7.3.3), which the parser takes for a mapping where a mapping in braces is around the list. It is nil for anything else.
+func oneText(n ast.Node) *Node {
+	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 1 && m.Start == m.Values[0].Start {
+		n = m.Values[0]
+	}
+	pair, ok := n.(*ast.MappingValueNode)
+	if !ok || pair.Start == nil {
+		return nil
+	}
+	key, colon, value := pair.Key.GetToken(), pair.Start, pair.Value.GetToken()
+	for _, t := range []*token.Token{key, value} {
+		if t == nil || t.Position == nil || t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType {
+			return nil
+		}
+	}
+	if _, scalar := pair.Value.(ast.ScalarNode); !scalar || key.Position.Line != value.Position.Line ||
+		key.Position.Column+utf8.RuneCountInString(key.Value) != colon.Position.Column || colon.Position.Column+1 != value.Position.Column {
+		return nil
+	}
+	return &Node{Pos: Pos{Line: key.Position.Line, Column: key.Position.Column}, Kind: Scalar, Text: key.Value + ":" + strings.TrimSpace(value.Origin)}
 }
 
 func (c *converter) alias(n *ast.AliasNode, out *Node) *Node {

@@ -81,6 +81,30 @@ any: {x: 1}
 	}
 }
 
+func TestAColonWithoutASpaceIsPartOfAText(t *testing.T) {
+	for list, want := range map[string][]string{
+		"[localhost:9092]":               {"localhost:9092"},
+		"[a:1, 10.0.0.1:0x10, h:1_000]":  {"a:1", "10.0.0.1:0x10", "h:1_000"},
+		"[a:b:c, s3://x/y, a:true, h:~]": {"a:b:c", "s3://x/y", "a:true", "h:~"},
+		"[ h:1 ,\n  h2:2 ]":              {"h:1", "h2:2"},
+		`["h:1", 'h:2']`:                 {"h:1", "h:2"},
+		"localhost:9092":                 {"localhost:9092"},
+		"[\u00fc:1, \u00fc\u00fc:2]":     {"\u00fc:1", "\u00fc\u00fc:2"},
+	} {
+		for _, around := range []string{"{topics: LIST}", "{topics: LIST, ratio: 0.5}", "{ratio: 0.5, topics: LIST}", "topics: LIST"} {
+			got, err := decode(t, strings.ReplaceAll(around, "LIST", list))
+			if err != "" || !reflect.DeepEqual(got.Topics, want) {
+				t.Errorf("%s: %q, %s", strings.ReplaceAll(around, "LIST", list), got.Topics, err)
+			}
+		}
+	}
+	for _, mapping := range []string{"{topics: [a: 1]}", `{topics: [{a: 1}]}`} {
+		if _, err := decode(t, mapping); !strings.Contains(err, "want a text, got a mapping") {
+			t.Errorf("%s: %s", mapping, err)
+		}
+	}
+}
+
 func TestNullLeavesTheDefault(t *testing.T) {
 	got, err := decode(t, "count:\ntopics: ~\ninner: null\ninterval: null\n")
 	if err != "" || got.Count != nil || got.Topics != nil || got.Interval != 0 {
