@@ -14,15 +14,15 @@ import (
 
 // TestAKeySetHasWhatWasAdded and, within its room, little else; beyond it, more and more.
 func TestAKeySetHasWhatWasAdded(t *testing.T) {
-	const room = 1 << 20
+	const room = 1 << 18
 	hash := func(i int) uint64 { return xxhash.Sum64(fmt.Appendf(nil, "key%d", i)) }
 	s := newKeySet(room)
 	added := 0
-	for _, c := range []struct{ keys, wrong int }{{0, 0}, {1000, 5}, {100_000, 50}, {500_000, 200}, {800_000, 400}, {3_000_000, 10_000}} {
+	for _, c := range []struct{ keys, wrong int }{{0, 0}, {1000, 5}, {100_000, 100}, {200_000, 400}, {600_000, 10_000}} {
 		for ; added < c.keys; added++ {
 			s.add(hash(added))
 		}
-		for i := 0; i < added; i += 1 + added/50_000 {
+		for i := 0; i < added; i += 1 + added/10_000 {
 			if !s.has(hash(i)) {
 				t.Fatalf("key %d of %d is missing", i, added)
 			}
@@ -70,10 +70,11 @@ func TestWhatPebbleLacksIsLearntAfterARestore(t *testing.T) {
 	if b.keysKnown.Load() {
 		t.Fatal("the keys of a base are known before anybody has read them")
 	}
+	b.misses.Store(manyMisses - 100)
 	var readers sync.WaitGroup
 	for r := range 2 {
 		readers.Go(func() {
-			for i := range manyMisses {
+			for i := range 400 {
 				get(fmt.Sprint("old", i%keys), true)
 				get(fmt.Sprint("never", r, i), false)
 			}
