@@ -24,7 +24,7 @@ func TestRefusedStartDoesNotDisturbTheRunningJob(t *testing.T) {
 
 	noSavepoint := o
 	noSavepoint.Start = job.Start{From: filepath.Join(t.TempDir(), "nothing")}
-	if err := start(t, sums(1), noSavepoint).wait(); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if err := start(t, sums(1), noSavepoint).wait(); err == nil || !strings.Contains(err.Error(), "there is no such directory") {
 		t.Errorf("got %v", err)
 	}
 

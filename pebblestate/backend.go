@@ -58,6 +58,13 @@ type Backend struct {
 	applied  atomic.Int64
 	// blank: nothing was restored, and no base has begun.
 	blank atomic.Bool
+	// keys is what is known of the keys in Pebble; keysMu is of those who add to it.
+	keys   *keySet
+	keysMu sync.Mutex
+	// keysKnown: keys has all of them.
+	keysKnown atomic.Bool
+	// misses counts what Pebble was asked for and does not have, while its keys are not known.
+	misses atomic.Int64
 	// restored is the checkpoint that the attempt began with.
 	restored int64
 	// lastDelta is the size that the next delta is likely to have, in bytes.
@@ -86,6 +93,8 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		return nil, err
 	}
 	b := &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
+	b.keys = newKeySet(opts.CacheBytes / 8 * 3)
+	b.keysKnown.Store(restore.Base == nil)
 	b.dropped = slices.Compact(slices.Sorted(slices.Values(restore.Dropped)))
 	close(b.unwritten)
 	b.broken = newBreakdown(opts.Logger)
@@ -165,7 +174,7 @@ func (b *Backend) clean() error {
 }
 
 func (b *Backend) open(ctx context.Context) error {
-	b.memTable = min(max(b.opts.CacheBytes/4, 1<<20), 64<<20)
+	b.memTable = min(max(b.opts.CacheBytes/8, 1<<20), 64<<20)
 	opts := &pebble.Options{
 		FS:                          steady{b.opts.FS, b.broken},
 		FormatMajorVersion:          formatVersion,
@@ -185,6 +194,7 @@ func (b *Backend) open(ctx context.Context) error {
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	opts.Levels[len(opts.Levels)-1].FilterPolicy = pebble.NoFilterPolicy // Pebble's Get does not ask it
 	// Pebble flushes while it opens, and tries that again for ever where the disk is full.
 	opened := make(chan error, 1)
 	go func() {

@@ -20,6 +20,9 @@ type BaseFiles struct {
 	dir string
 }
 
+// entryRoom is how many bytes a memtable needs for one of a batch, if entries are small.
+const entryRoom = 3
+
 // batchBytes is how much goes to Pebble in one write.
 const batchBytes = 1 << 20
 
@@ -111,27 +114,42 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 	if err := b.write(ctx, all); err != nil {
 		return err
 	}
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	return b.db.Checkpoint(dir)
+}
+
+// flush waits until Pebble has tables of all that it was given, or until it has broken down.
+func (b *Backend) flush(ctx context.Context) error {
 	flushed, err := b.db.AsyncFlush()
 	if err != nil {
 		return err
 	}
 	select {
 	case <-flushed:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-b.broken.failed:
 		return b.Err()
 	}
-	return b.db.Checkpoint(dir)
 }
 
-// write gives the changes to Pebble in batches that fit into its memtable.
+// write gives the changes to Pebble in batches that fit into its memtable. It waits for one memtable to be flushed before it
+// begins another: Pebble would take in everything at once, in memory that nobody has foreseen.
 func (b *Backend) write(ctx context.Context, all *changes) error {
 	limit := int(min(batchBytes, b.memTable/4))
-	last := -1
+	last, unflushed := -1, int64(0)
 	for i := 0; i < all.len(); {
 		if err := errors.Join(context.Cause(ctx), b.Err()); err != nil {
 			return err
+		}
+		if unflushed > b.memTable/entryRoom {
+			if err := b.flush(ctx); err != nil {
+				return err
+			}
+			unflushed = 0
 		}
 		batch := b.db.NewBatchWithSize(limit + limit/8)
 		for ; i < all.len() && batch.Len() < limit; i++ {
@@ -148,6 +166,7 @@ func (b *Backend) write(ctx context.Context, all *changes) error {
 				last = int(state)
 			}
 			if !c.deleted {
+				b.addKey(c.key)
 				err = batch.Set(c.key, c.value, nil)
 			} else if b.hasBase {
 				err = batch.Delete(c.key, nil)
@@ -156,6 +175,7 @@ func (b *Backend) write(ctx context.Context, all *changes) error {
 				return errors.Join(err, batch.Close())
 			}
 		}
+		unflushed += int64(batch.Len())
 		if err := errors.Join(b.db.Apply(batch, pebble.NoSync), batch.Close()); err != nil {
 			return err
 		}

@@ -104,6 +104,7 @@ func (t *entryTable) build(reprs [][]byte) error {
 		return err
 	}
 	most, all = most>>t.shareBits, all>>t.shareBits
+	t.all = all
 	// A table that is too large costs less than one that grows.
 	t.slots = make([]uint64, 1<<bits.Len(uint(2*max(most, all/4)+1000)))
 	t.c = &changes{reprs: reprs, entries: make([]entry, 0, max(most, all/4))}
@@ -161,6 +162,8 @@ type entryTable struct {
 	shareBits uint8
 	// take, if set, is asked whether a change that is the last one of its key is to be in the table.
 	take func(change) (bool, error)
+	// all is how many changes the table is built of, seen how many of them it has looked at.
+	all, seen int
 	// read keeps what is read ahead from being optimized away.
 	read uint64
 }
@@ -205,6 +208,7 @@ func (t *entryTable) addAll(delta uint32, r *deltaReader) error {
 			}
 		}
 		t.read += read
+		t.seen += n
 		for i := range block[:n] {
 			if err := t.add(hashes[i], &block[i]); err != nil {
 				return err
@@ -236,6 +240,9 @@ func (t *entryTable) add(hash uint64, e *entry) error {
 		if ok, err := t.take(t.c.change(e)); !ok || err != nil {
 			return err
 		}
+	}
+	if len(t.c.entries) == cap(t.c.entries) {
+		t.c.entries = slices.Grow(t.c.entries, t.more())
 	}
 	t.c.entries = append(t.c.entries, *e)
 	t.slots[slot] = hash&upperHalf | uint64(len(t.c.entries))
@@ -280,6 +287,14 @@ func (t *entryTable) place(hash uint64, i int) {
 		h = (h + 1) & mask
 	}
 	t.slots[h] = hash&upperHalf | uint64(i+1)
+}
+
+// more is how many entries to make room for: as many as will come if the rest of the changes are like those so far. A slice
+// that grows in small steps leaves several times its size behind as garbage, at a time at which there is little room.
+func (t *entryTable) more() int {
+	n, left := len(t.c.entries), t.all-t.seen
+	likely := int(float64(left) * float64(n) / float64(max(1, t.seen)))
+	return max(64, n/16, likely+likely/64)
 }
 
 func (t *entryTable) grow() {

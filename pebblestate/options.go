@@ -19,7 +19,8 @@ type Options struct {
 	// CacheDir keeps copies of the last base's files by hash, so that a restart on this machine downloads nothing. It is
 	// the shard's own; two attempts may share it. Empty: none are kept.
 	CacheDir string `yaml:"cache_dir"`
-	// CacheBytes is the memory of Pebble's block cache; a quarter of it is set aside for writing a base. Default 64 MiB.
+	// CacheBytes is the memory of Pebble's block cache; an eighth of it is set aside for writing a base. Beside it up to three
+	// eighths as much go into knowing which keys Pebble has. Default 64 MiB.
 	CacheBytes int64 `yaml:"cache_bytes"`
 	// BaseTimeout is how long writing a base may take before the attempt ends. Default 5m.
 	BaseTimeout time.Duration `yaml:"base_timeout"`

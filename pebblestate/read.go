@@ -23,8 +23,17 @@ func (b *Backend) Get(group stream.KeyGroup, state uint16, key string, namespace
 			return bytes.Clone(c.value), !c.deleted, nil
 		}
 	}
+	if b.lacks(k) {
+		return nil, false, nil
+	}
+	return b.ask(bytes.Clone(k))
+}
+
+// ask returns what Pebble has of a key. It is apart from Get so that a key which Pebble is not asked for stays off the heap.
+func (b *Backend) ask(k []byte) (value []byte, ok bool, err error) {
 	v, closer, err := b.db.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
+		b.missed()
 		return nil, false, nil
 	}
 	if err != nil {

@@ -113,7 +113,10 @@ func (p *program) edits(c *cli.Context) (savepoint.RewriteOptions, error) {
 		}
 		o.Offsets = append(o.Offsets, e)
 	}
-	for _, text := range c.StringSlice("rename") {
+	for _, text := range strings.Split(strings.Join(c.StringSlice("rename"), ","), ",") {
+		if text == "" && !c.IsSet("rename") {
+			continue
+		}
 		old, name, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || old == "" || name == "":

@@ -25,7 +25,7 @@ func (p *program) topics() *cli.Command {
 		Usage: "look at topics and make them: for trying things, without Kafka's own tools",
 		Subcommands: []*cli.Command{
 			{
-				Name: "create", Usage: "create topics; one that exists already is left as it is, and an error if it has another number of partitions", ArgsUsage: "TOPIC[:PARTITIONS] ...",
+				Name: "create", Usage: "create topics; one that exists already is left as it is", ArgsUsage: "TOPIC[:PARTITIONS] ...",
 				Flags: []cli.Flag{brokersFlag(), &cli.IntFlag{Name: "replication", Value: -1, Usage: "replication factor; -1 is the broker's default"},
 					&cli.StringFlag{Name: "retention", Usage: "retention.ms as a `DURATION` such as 7d, or -1 for ever (default: the broker's)"}},
 				Action: func(c *cli.Context) error {
