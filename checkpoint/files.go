@@ -61,19 +61,39 @@ func (f *Files) UploadFile(ctx context.Context, name func(Hash) string, path str
 		return File{}, err
 	}
 	defer local.Close() // only read
-	return f.upload(ctx, name, local)
-}
-
-func (f *Files) upload(ctx context.Context, name func(Hash) string, content io.ReadSeeker) (File, error) {
 	sum := sha256.New()
-	size, err := io.Copy(sum, content)
+	size, err := io.Copy(sum, local)
 	if err != nil {
 		return File{}, err
 	}
 	file := File{Size: size, Hash: Hash(sum.Sum(nil))}
 	file.Name = name(file.Hash)
+	return file, f.putFile(ctx, file, local)
+}
+
+// UploadCopy writes the local copy of a file. A copy that has not the file's size and hash is an error that is [ErrCorrupt],
+// and nothing is written.
+func (f *Files) UploadCopy(ctx context.Context, file File, path string) error {
+	local, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer local.Close() // only read
+	sum := sha256.New()
+	size, err := io.Copy(sum, local)
+	if err != nil {
+		return err
+	}
+	if got := Hash(sum.Sum(nil)); got != file.Hash || size != file.Size {
+		return fmt.Errorf("the local copy %s of file %s: %w: it has %d bytes and SHA-256 %s instead of %d and %s", path, file.Name, ErrCorrupt, size, got, file.Size, file.Hash)
+	}
+	return f.putFile(ctx, file, local)
+}
+
+// putFile writes a local file and hashes it once more on the way.
+func (f *Files) putFile(ctx context.Context, file File, content io.ReadSeeker) error {
 	again := sha256.New()
-	return file, f.put(ctx, file, &hashed{told{content, f.Fault}, again}, again)
+	return f.put(ctx, file, &hashed{told{content, f.Fault}, again}, again)
 }
 
 // put writes a file; again, if set, has the hash of what was read of the content.

@@ -110,7 +110,7 @@ func copyFile(ctx context.Context, from, to *Files, f File, local string, name f
 	if kind == "" {
 		kind = ".base"
 	}
-	out, err := to.UploadFile(ctx, func(h Hash) string { return name(h, kind[1:]) }, copied)
-	out.Local = f.Local
-	return out, err
+	out := f
+	out.Name = name(f.Hash, kind[1:])
+	return out, to.UploadCopy(ctx, out, copied)
 }

@@ -2,7 +2,10 @@ package sink
 
 import (
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/weirstream/weir/internal/kafka"
 )
 
 // KafkaOptions are the options of one Kafka sink.
@@ -21,6 +24,9 @@ func Kafka(o KafkaOptions) Spec { return Spec{Kafka: o} }
 func (s Spec) Validate() error {
 	if s.Kafka.Topic == "" {
 		return errors.New("no topic: set the topic that results are written to")
+	}
+	if err := kafka.CheckName(s.Kafka.Topic); err != nil {
+		return fmt.Errorf("topic: %w", err)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weirstream/weir/internal/kafka"
 )
 
 // KafkaOptions says which topics a source reads, from where to where, and how.
@@ -106,8 +108,8 @@ func (o *KafkaOptions) Validate() error {
 		add("topics: missing: name at least one topic")
 	}
 	for i, t := range o.Topics {
-		if t == "" {
-			add("topics: a name is empty")
+		if err := kafka.CheckName(t); err != nil {
+			add("topics: %w", err)
 		}
 		if slices.Contains(o.Topics[:i], t) {
 			add("topics: %s is listed twice", t)

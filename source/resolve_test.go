@@ -136,7 +136,7 @@ func TestValidateReportsEveryMistake(t *testing.T) {
 	}{
 		{KafkaOptions{Topics: []string{"a"}}, nil},
 		{KafkaOptions{}, []string{"topics: missing: name at least one topic"}},
-		{KafkaOptions{Topics: []string{"a", "a", ""}}, []string{"topics: a is listed twice", "topics: a name is empty"}},
+		{KafkaOptions{Topics: []string{"a", "a", ""}}, []string{"topics: a is listed twice", "topics: the name is empty"}},
 		{KafkaOptions{Topics: []string{"a"}, Start: "begin", Isolation: "dirty", StopAt: "noon", OnDataLoss: "cry"}, []string{
 			`start: "begin" is not one of earliest, latest, timestamp, group, offsets`, `stop_at: "noon"`, `isolation: "dirty"`, `on_data_loss: "cry"`,
 		}},

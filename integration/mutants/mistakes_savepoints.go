@@ -7,7 +7,7 @@ var mistakesOfSavepoints = []mutant{
 		File:    "internal/savepoint/copy.go",
 		Old:     "\tif err := from.Download(ctx, f, local); err != nil {\n",
 		New:     "\tw, err := os.Create(local)\n\tif err == nil {\n\t\terr = from.Store().Get(ctx, f.Name, w)\n\t\t_ = w.Close()\n\t}\n\tif err != nil {\n",
-		And:     []edit{{"internal/savepoint/copy.go", "_, err := to.UploadFile(", "_, err = to.UploadFile("}},
+		And:     []edit{{"internal/savepoint/copy.go", "\treturn to.UploadCopy(ctx, f, local)\n", "\t_, err = to.UploadFile(ctx, func(checkpoint.Hash) string { return f.Name }, local)\n\treturn err\n"}},
 		Package: "./internal/savepoint", Test: "TestADamagedSavepointIsNotCopied",
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/sink"
 	"github.com/weirstream/weir/stream"
 )
@@ -36,6 +37,9 @@ func (b BadRecord) Validate() error {
 	case PolicyDeadLetter:
 		if b.Topic == "" {
 			return errors.New("on_bad_record is dead_letter: name the topic too")
+		}
+		if err := kafka.CheckName(b.Topic); err != nil {
+			return fmt.Errorf("dead-letter topic: %w", err)
 		}
 		return nil
 	}

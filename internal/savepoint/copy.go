@@ -98,6 +98,5 @@ func copyFile(ctx context.Context, from, to *checkpoint.Files, f checkpoint.File
 		return err
 	}
 	defer os.Remove(local) // make room for the next
-	_, err := to.UploadFile(ctx, func(checkpoint.Hash) string { return f.Name }, local)
-	return err
+	return to.UploadCopy(ctx, f, local)
 }

@@ -123,7 +123,10 @@ func (p *program) tellFit(f *job.Fit) {
 			note = "not read any more"
 		case s.New:
 			note = "not in the savepoint"
-			if s.Again > 0 {
+			switch {
+			case s.Again > 0 && f.Last != nil:
+				note += ": read since"
+			case s.Again > 0:
 				note += ": read before by a source that is gone"
 			}
 		case s.Skipped > 0:
