@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxInline keeps a pointer with one inline delta below the 1 MiB that a broker takes by default.
+// maxInline keeps a pointer with its inline deltas below the 1 MiB that a broker takes by default.
 const maxInline = 512 * KiB
 
 // kafkaName is what a topic name may consist of.

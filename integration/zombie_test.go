@@ -28,13 +28,17 @@ func (j *sumsJob) openTransactions(t *testing.T) (open int) {
 	return open
 }
 
-// freezeInTransaction stops the process in a moment in which it has a transaction open.
+// freezeInTransaction stops the process in a moment in which it has a transaction open that nothing ends any more: a commit may
+// have been on its way.
 func (j *sumsJob) freezeInTransaction(t *testing.T, p *harness.Process) {
 	t.Helper()
 	harness.Until(t, time.Minute, "a transaction is open", func() (bool, string) {
 		p.Freeze()
 		if j.openTransactions(t) > 0 {
-			return true, ""
+			harness.For(t, 500*time.Millisecond)
+			if j.openTransactions(t) > 0 {
+				return true, ""
+			}
 		}
 		p.Thaw()
 		return false, "none"

@@ -95,9 +95,11 @@ func (m *metamorphosis) check() {
 	}
 }
 
-// densePointers checks that checkpoint IDs have no gap, and returns the last pointer.
+// densePointers checks that checkpoint IDs have no gap and that each delta's file is named after the checkpoint that it was
+// written for, which is what cleaning up goes by; and returns the last pointer.
 func (m *metamorphosis) densePointers() (last *checkpoint.Pointer) {
 	m.t.Helper()
+	seen := map[string]bool{}
 	for _, r := range m.Read("weir.random.checkpoints") {
 		p, err := checkpoint.DecodePointer(r.Value)
 		if err != nil {
@@ -107,6 +109,16 @@ func (m *metamorphosis) densePointers() (last *checkpoint.Pointer) {
 			m.t.Errorf("checkpoint %d comes after %d", p.Checkpoint, last.Checkpoint)
 		}
 		last = p
+		for _, d := range p.Deltas {
+			if d.File == nil || seen[d.File.Name] {
+				continue
+			}
+			seen[d.File.Name] = true
+			own := checkpoint.FileName("random", 0, p.Attempt, p.Checkpoint, d.File.Hash, "delta")
+			if checkpoint.AttemptOf(d.File.Name) == p.Attempt && d.File.Name != own {
+				m.t.Errorf("checkpoint %d has the new file %s, want %s", p.Checkpoint, d.File.Name, own)
+			}
+		}
 	}
 	return last
 }

@@ -46,7 +46,8 @@ type Pair[A, B any] struct {
 // JoinOptions are the options of an [IntervalJoin].
 type JoinOptions[A, B any] struct {
 	// AllowedLateness is how far an event may be behind the watermark and still find its partners, which are kept for so much
-	// longer.
+	// longer. After a restart the watermark may be behind for a moment: an event that came too late then finds those of its
+	// partners that are still there.
 	AllowedLateness time.Duration
 	// LateA and LateB are the side outputs of the events that came later. They are counted in any case, and make no pairs.
 	LateA Tag[A]
@@ -59,7 +60,8 @@ type JoinOptions[A, B any] struct {
 // IntervalJoin pairs the events of two inputs by their key and their time, and calls join for each pair, as soon as the
 // later of the two is there. A result has the later one's timestamp and the key; it has no headers. The order of results
 // of one key follows the order in which the events came; what they are does not. An event is kept until the watermark says
-// that all its partners have come. What join is given must not be changed in place: it may meet further partners.
+// that all its partners have come. What join is given must not be changed in place: it may meet further partners. As with
+// every state, a text that shares the bytes of a record should be cloned before it waits here (strings.Clone).
 //
 // It is the interval join of Flink's DataStream API, and what Kafka Streams does with KStream.join and JoinWindows. Events
 // that have no partner make no result.

@@ -43,7 +43,8 @@ type buckets[V, B any] struct {
 	m       map[string]*B
 	cur     *B
 	curBase *bucket
-	cells   int // in all buckets
+	cells   int   // in all buckets
+	beside  int64 // bytes that a bucket needs for each cell beside it
 	empty   []*B
 	todo    int // of empty, worth a look
 
@@ -168,7 +169,7 @@ func (t *buckets[V, B]) Freeze(checkpoint int64) Frozen {
 }
 
 // Bytes implements [Table].
-func (t *buckets[V, B]) Bytes() int64 { return t.kept + int64(t.cells)*t.cellBytes() }
+func (t *buckets[V, B]) Bytes() int64 { return t.kept + int64(t.cells)*(t.cellBytes()+t.beside) }
 
 // Evict implements [Table]; a key goes as a whole. Go walks over a map from a place at random.
 func (t *buckets[V, B]) Evict(bytes int64, looks int) (stuck bool) {

@@ -44,6 +44,7 @@ func NewMap[MK comparable, V any](ctx *Context, name string, keys Codec[MK], cod
 	}
 	t := &MapState[MK, V]{keys: keys, again: hasTime(reflect.TypeFor[MK]())}
 	t.m = make(map[string]*mapBucket[MK, V])
+	t.beside = 2 * int64(reflect.TypeFor[MK]().Size()) // in entries, and in order
 	t.base = func(b *mapBucket[MK, V]) *bucket { return &b.bucket }
 	t.fresh = func() *mapBucket[MK, V] { return &mapBucket[MK, V]{entries: make(map[MK]*cell[V])} }
 	t.load, t.trim = t.loadEntry, t.trimEntries
@@ -211,7 +212,7 @@ func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
 	return b.walk(0, fn)
 }
 
-// from is All for the entries whose encoded key is not less than that of mk.
+// from is All for the entries whose encoded key is not less than that of mk, of a map without a TTL.
 func (t *MapState[MK, V]) from(mk MK, fn func(MK, V) error) error {
 	b, err := t.open(false)
 	if b == nil {
@@ -224,7 +225,8 @@ func (t *MapState[MK, V]) from(mk MK, fn func(MK, V) error) error {
 	return b.walk(b.search(borrow(t.name)), fn)
 }
 
-// before returns the greatest key whose encoded form is less than that of mk. The entry may be a deleted one.
+// before returns the greatest key whose encoded form is less than that of mk, of a map without a TTL. The entry may be a deleted
+// one.
 func (t *MapState[MK, V]) before(mk MK) (last MK, ok bool, err error) {
 	b, err := t.open(false)
 	if b == nil {

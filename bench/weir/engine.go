@@ -213,8 +213,11 @@ func (r *engineRun) measure(g *job.Graph, options job.Options) error {
 		}
 		return cli.ExitOK
 	})
-	if err != nil || code != cli.ExitOK {
+	if err != nil {
 		return err
+	}
+	if code != cli.ExitOK {
+		return fmt.Errorf("the profile %s was not written", r.profile)
 	}
 	n := float64(to.records - from.records)
 	fmt.Printf("%.0f,%.3f,%.3f\n", n/to.at.Sub(from.at).Seconds(), (to.cpu-from.cpu).Seconds()*1e6/n, (to.user-from.user).Seconds()*1e6/n)

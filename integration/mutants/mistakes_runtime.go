@@ -48,7 +48,7 @@ var mistakesOfTheRuntime = []mutant{
 		Name: "commit-before-the-upload", What: "a pointer is written although its file is not",
 		File:    "internal/runtime/complete.go",
 		Old:     "\tfile, err := a.files.UploadBytes(ctx, a.fileName(id, \"delta\"), delta)\n",
-		New:     "\tfile, err := checkpoint.File{Name: a.fileName(id, \"delta\")(d.Hash), Size: d.Size, Hash: d.Hash}, error(nil)\n",
+		New:     "\tfile, err := checkpoint.File{Size: d.Size, Hash: sha256.Sum256(delta)}, error(nil)\n\tfile.Name = a.fileName(id, \"delta\")(file.Hash)\n",
 		Package: "./job", Test: "TestEveryChangeIsRestoredWhereverItIsKept",
 	},
 	{

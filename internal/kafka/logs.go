@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -23,9 +24,9 @@ type Log struct {
 // logsTimeout bounds what [Cluster.Logs] asks, unless the caller's deadline is earlier.
 const logsTimeout = time.Minute
 
-// Logs finds out where the logs of topics are, of all their partitions. Places are asked
-// for in the order start, stable, end: what is written meanwhile makes no end lie before a stable offset. A topic that does not
-// exist, and a partition that nobody answers for, is a [*TopicError].
+// Logs finds out where the logs of topics are, of all their partitions. Places are asked for in the order start, stable, end:
+// what is written meanwhile makes no end lie before a stable offset. A topic that does not exist, and a partition that nobody
+// answers for, is a [*TopicError].
 func (c *Cluster) Logs(ctx context.Context, topics ...string) (map[string]map[int32]Log, error) {
 	return c.LogsAt(ctx, time.Time{}, topics...)
 }
@@ -57,17 +58,19 @@ func (c *Cluster) LogsAt(ctx context.Context, at time.Time, topics ...string) (m
 	for _, p := range places {
 		listed, err := p.ask(ctx, topics...)
 		if err != nil {
-			return nil, fmt.Errorf("asking for offsets: %w", err)
+			return nil, fmt.Errorf("topic %s: asking for offsets: %w", strings.Join(topics, ", "), err)
 		}
 		for topic, partitions := range listed {
 			if out[topic] == nil {
 				out[topic] = make(map[int32]Log, len(partitions))
 			}
 			for i, listed := range partitions {
-				if errors.Is(listed.Err, kerr.UnknownTopicOrPartition) {
+				switch whole := i < 0; { // as kadm has an error that is of no partition
+				case whole && errors.Is(listed.Err, kerr.UnknownTopicOrPartition):
 					return nil, &TopicError{topic, ErrNoTopic}
-				}
-				if listed.Err != nil {
+				case whole:
+					return nil, &TopicError{topic, listed.Err}
+				case listed.Err != nil:
 					return nil, &TopicError{topic, fmt.Errorf("partition %d: %w", i, listed.Err)}
 				}
 				l := out[topic][i]

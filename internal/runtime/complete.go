@@ -104,7 +104,7 @@ func (a *attempt) persist(ctx context.Context, c *completion) error {
 		defer func() { c.persistTook = time.Since(began) }()
 		if c.delta, err = a.encode(c); c.delta != nil && err == nil {
 			var d checkpoint.Delta
-			d, err = a.place(ctx, c.checkpoint, c.checkpoint, c.delta, a.inlineRoom())
+			d, err = a.place(ctx, c.checkpoint, c.delta, a.inlineRoom())
 			c.placed = &d
 		}
 		return a.step("persist", err)
@@ -205,10 +205,11 @@ func (a *attempt) addState(ctx context.Context, p *checkpoint.Pointer, c *comple
 			return err
 		}
 		old := p.Deltas[m.From:]
-		one, err := a.place(ctx, old[0].First, old[len(old)-1].Checkpoint, merged, a.inlineRoom()-len(d.Inline))
+		one, err := a.place(ctx, p.Checkpoint, merged, a.inlineRoom()-len(d.Inline))
 		if err != nil {
 			return err
 		}
+		one.First, one.Checkpoint = old[0].First, old[len(old)-1].Checkpoint
 		p.Deltas = append(slices.Clone(p.Deltas[:m.From]), one)
 		if one.File != nil {
 			ev.Uploaded += one.Size
@@ -233,9 +234,10 @@ func (a *attempt) inlineRoom() int {
 	return min(int(a.cfg.Checkpoint.InlineThreshold), a.log.MaxPointerBytes()-pointerHead)
 }
 
-// place decides where a delta lives: inline in its pointer if there is room for it, else in a file.
-func (a *attempt) place(ctx context.Context, first, id int64, delta []byte, room int) (checkpoint.Delta, error) {
-	d := checkpoint.Delta{First: first, Checkpoint: id, Size: int64(len(delta)), Offset: -1}
+// place decides where a delta lives: inline in the pointer of checkpoint id if there is room for it, else in a file that has id in
+// its name. It is taken for the changes of that one checkpoint.
+func (a *attempt) place(ctx context.Context, id int64, delta []byte, room int) (checkpoint.Delta, error) {
+	d := checkpoint.Delta{First: id, Checkpoint: id, Size: int64(len(delta)), Offset: -1}
 	if len(delta) <= room {
 		d.Inline, d.Hash = delta, sha256.Sum256(delta)
 		return d, nil

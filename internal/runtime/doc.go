@@ -59,6 +59,8 @@
 //	Pebble          some a database               flushes, compactions                                Backend.Close
 //	open            1 while state is opened       opens Pebble, which waits for a full disk           ends by itself; it may
 //	                                                                                                  outlive the attempt
+//	keys            at most 1 a database          reads the keys of a restored base                   ends by itself;
+//	                                                                                                  Backend.Close
 //
 // Recovery itself (newAttempt) runs on the goroutine of run, and has short-lived helpers: one a slot for the fencing, up to
 // eight that fetch the files of a base.
