@@ -111,6 +111,16 @@ func (p *program) tellFit(f *job.Fit) {
 	fmt.Fprintln(p.stdout)
 	t := plainTable(p.stdout)
 	t.AppendHeader(table.Row{"source", "topic", "partition", "next offset", "log end", "to read", "again", "note"})
+	type topicPartition struct {
+		topic     string
+		partition int32
+	}
+	gone := map[topicPartition]bool{}
+	for _, s := range f.Splits {
+		if s.Dropped {
+			gone[topicPartition{s.Topic, s.Partition}] = true
+		}
+	}
 	var toRead, again, skipped int64
 	for _, s := range f.Splits {
 		end, left, note := any("?"), any("?"), ""
@@ -124,10 +134,10 @@ func (p *program) tellFit(f *job.Fit) {
 		case s.New:
 			note = "not in the savepoint"
 			switch {
-			case s.Again > 0 && f.Last != nil:
-				note += ": read since"
-			case s.Again > 0:
+			case s.Again > 0 && gone[topicPartition{s.Topic, s.Partition}]:
 				note += ": read before by a source that is gone"
+			case s.Again > 0:
+				note += ": read since"
 			}
 		case s.Skipped > 0:
 			note = fmt.Sprintf("%d are not read any more", s.Skipped)
