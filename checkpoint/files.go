@@ -146,9 +146,13 @@ func (h *hashed) Seek(offset int64, whence int) (int64, error) {
 	return h.ReadSeeker.Seek(offset, whence)
 }
 
+// mostAtOnce bounds the memory that is taken because of what a file is said to have, in bytes.
+const mostAtOnce = 1 << 30
+
 // ReadVerified returns the content of a file. What does not have the file's size and hash is an error that is [ErrCorrupt].
 func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
 	var buf bytes.Buffer
+	buf.Grow(int(min(file.Size, mostAtOnce)))
 	err := f.retry(ctx, func(ctx context.Context) error {
 		buf.Reset()
 		return f.get(ctx, file, &buf)
