@@ -98,7 +98,7 @@ func (f *Files) putFile(ctx context.Context, file File, content io.ReadSeeker) e
 
 // put writes a file; again, if set, has the hash of what was read of the content.
 func (f *Files) put(ctx context.Context, file File, content io.ReadSeeker, again hash.Hash) error {
-	err := f.retry(ctx, func(ctx context.Context) error {
+	err := f.retry(ctx, file.Size, func(ctx context.Context) error {
 		err := f.store.Put(ctx, file.Name, content)
 		if errors.Is(err, fs.ErrExist) {
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
@@ -152,8 +152,8 @@ const mostAtOnce = 1 << 30
 // ReadVerified returns the content of a file. What does not have the file's size and hash is an error that is [ErrCorrupt].
 func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
 	var buf bytes.Buffer
-	buf.Grow(int(min(file.Size, mostAtOnce)))
-	err := f.retry(ctx, func(ctx context.Context) error {
+	buf.Grow(int(max(0, min(file.Size, mostAtOnce))))
+	err := f.retry(ctx, file.Size, func(ctx context.Context) error {
 		buf.Reset()
 		return f.get(ctx, file, &buf)
 	})
@@ -162,7 +162,7 @@ func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
 
 // Download copies a file to a local path, verified. The local file is not synced: it can be downloaded again.
 func (f *Files) Download(ctx context.Context, file File, path string) error {
-	return f.retry(ctx, func(ctx context.Context) error {
+	return f.retry(ctx, file.Size, func(ctx context.Context) error {
 		local, err := os.Create(path)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (f *Files) Download(ctx context.Context, file File, path string) error {
 
 // Verify reads a file and compares it with its hash.
 func (f *Files) Verify(ctx context.Context, file File) error {
-	return f.retry(ctx, func(ctx context.Context) error {
+	return f.retry(ctx, file.Size, func(ctx context.Context) error {
 		return f.get(ctx, file, io.Discard)
 	})
 }
@@ -224,10 +224,10 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// retry repeats a call until it succeeds, fails for good, or the context ends; then the last error of the call is what
+// retry repeats a call for a file of that size (0 for a small one) until it succeeds, fails for good, or the context ends; then the last error of the call is what
 // counts, not that of the context.
-func (f *Files) retry(ctx context.Context, call func(ctx context.Context) error) error {
-	ctx, cancel := bounded(ctx)
+func (f *Files) retry(ctx context.Context, size int64, call func(ctx context.Context) error) error {
+	ctx, cancel := boundedBy(ctx, size)
 	defer cancel()
 	var last error
 	var full time.Time

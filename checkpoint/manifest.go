@@ -72,7 +72,7 @@ func WriteManifest(ctx context.Context, to *Files, m *Manifest) error {
 // usually means; one that was changed is [ErrCorrupt].
 func ReadManifest(ctx context.Context, from *Files) (*Manifest, error) {
 	var text bytes.Buffer
-	err := from.retry(ctx, func(ctx context.Context) error {
+	err := from.retry(ctx, 0, func(ctx context.Context) error {
 		text.Reset()
 		return from.store.Get(ctx, ManifestName, &text)
 	})

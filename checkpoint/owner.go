@@ -80,7 +80,7 @@ const maxOwner = 64 << 10
 // Owner reads who owns the files of a shard, nil if nobody does.
 func (f *Files) Owner(ctx context.Context, job string, shard int) (*Owner, error) {
 	var content bytes.Buffer
-	err := f.retry(ctx, func(ctx context.Context) error {
+	err := f.retry(ctx, maxOwner, func(ctx context.Context) error {
 		content.Reset()
 		return f.store.Get(ctx, OwnerName(job, shard), &atMost{w: &content, left: maxOwner})
 	})
@@ -124,7 +124,7 @@ func (f *Files) Own(ctx context.Context, asks Owner) error {
 	if err != nil {
 		return err
 	}
-	err = f.retry(ctx, func(ctx context.Context) error {
+	err = f.retry(ctx, maxOwner, func(ctx context.Context) error {
 		return f.store.Put(ctx, OwnerName(asks.Job, asks.Shard), strings.NewReader(string(content)+"\n"))
 	})
 	if err != nil && !errors.Is(err, fs.ErrExist) {

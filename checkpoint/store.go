@@ -46,11 +46,17 @@ var ErrCorrupt = errors.New("corrupt")
 // callTimeout bounds a call whose context has no deadline.
 const callTimeout = time.Minute
 
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) { return boundedBy(ctx, 0) }
+
+// slowest is how many bytes a second a file comes or goes at least: a call for it may take so much longer than callTimeout.
+const slowest = int64(MiB)
+
+// boundedBy is bounded for a call that reads or writes so many bytes.
+func boundedBy(ctx context.Context, bytes int64) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, callTimeout)
+	return context.WithTimeout(ctx, callTimeout+time.Duration(max(0, bytes)/slowest)*time.Second)
 }
 
 // openers are the kinds of bucket that this binary was built with, by URL scheme.

@@ -96,22 +96,26 @@ func (s *keySet) add(hash uint64) {
 	}
 }
 
-// lacks reports that Pebble does not have the key. A key that is in a base which is being written may be there or not.
+// lacks reports that Pebble does not have the key, or with one that has no namespace, nothing of that key in any namespace. A
+// key that is in a base which is being written may be there or not.
 func (b *Backend) lacks(key []byte) bool {
 	return b.keysKnown.Load() && !b.keys.has(xxhash.Sum64(key))
 }
 
-// addKey adds a key before it is written to Pebble.
+// addKey adds a key before it is written to Pebble: itself, and its part before the namespace.
 func (b *Backend) addKey(key []byte) {
 	b.keysMu.Lock()
+	defer b.keysMu.Unlock()
 	b.keys.add(xxhash.Sum64(key))
-	b.keysMu.Unlock()
+	if _, _, _, namespace, err := splitKey(key); err == nil && len(namespace) > 0 {
+		b.keys.add(xxhash.Sum64(key[:len(key)-len(namespace)]))
+	}
 }
 
 // manyMisses is how many keys Pebble does not have before it is worth the while to read those that it has.
 const manyMisses = 1 << 14
 
-// missed is called for each key that Pebble was asked for and does not have. After a restore the keys of the base are not
+// missed is called for each key that Pebble was asked for and does not have, in any namespace if it was a scan. After a restore the keys of the base are not
 // known; once many have been missed, they are read in the background.
 func (b *Backend) missed() {
 	if b.keysKnown.Load() || b.misses.Add(1) != manyMisses {

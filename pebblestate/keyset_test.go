@@ -114,3 +114,66 @@ func TestWhatPebbleLacksIsLearntAfterARestore(t *testing.T) {
 	}
 	get("hidden", false)
 }
+
+// TestAKeyThatPebbleLacksIsNotScanned: a scan finds all namespaces of a key, wherever they are, and does not ask Pebble for a key
+// of which it has none.
+func TestAKeyThatPebbleLacksIsNotScanned(t *testing.T) {
+	fs, files := vfs.NewMem(), storage{}
+	delta := func(b *Backend, key string, spaces ...string) []byte {
+		t.Helper()
+		w := b.NewDelta()
+		for _, s := range spaces {
+			if err := w.Put(groupOf(key), 0, key, []byte(s), []byte("v")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w.Bytes()
+	}
+	first := open(t, Options{Dir: "first", FS: fs}, Restore{})
+	declare(t, first)
+	if err := first.AddDelta(1, delta(first, "a", "1", "2")); err != nil {
+		t.Fatal(err)
+	}
+	base := writeBase(t, first, 1)
+	files.store(t, fs, base)
+	b := open(t, Options{Dir: "second", FS: fs}, Restore{
+		Checkpoint: 2, Base: base.Files, Fetch: files.fetch, States: first.States(),
+		Deltas: []Delta{{First: 2, Checkpoint: 2, Repr: delta(first, "b", "3")}},
+	})
+	scan := func(key, want string) {
+		t.Helper()
+		got := ""
+		err := b.Scan(groupOf(key), 0, key, func(namespace, _ []byte) error {
+			got += string(namespace)
+			return nil
+		})
+		if err != nil || got != want {
+			t.Errorf("key %s: got namespaces %q, %v, want %q", key, got, err, want)
+		}
+	}
+	all := func() {
+		t.Helper()
+		scan("a", "12")
+		scan("b", "3")
+		scan("d", "")
+	}
+	all()
+	b.learnKeys()
+	if !b.keysKnown.Load() {
+		t.Fatal("the keys of the base are not known")
+	}
+	all()
+	if err := b.AddDelta(3, delta(b, "c", "4", "5")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(writeBase(t, b, 3)); err != nil {
+		t.Fatal(err)
+	}
+	all()
+	scan("c", "45")
+	// Pebble has a key now of which the set was not told.
+	if err := b.db.Set(appendKey(nil, groupOf("hidden"), 0, "hidden", []byte("6")), []byte("v"), pebble.NoSync); err != nil {
+		t.Fatal(err)
+	}
+	scan("hidden", "")
+}

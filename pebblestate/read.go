@@ -46,10 +46,32 @@ func (b *Backend) ask(k []byte) (value []byte, ok bool, err error) {
 // Scan calls fn for each entry of one key, in order of namespace, until it returns an error. The bytes are valid during
 // the call.
 func (b *Backend) Scan(group stream.KeyGroup, state uint16, key string, fn func(namespace, value []byte) error) error {
-	prefix := appendKey(nil, group, state, key, nil)
-	return b.merged(func(s *scanner) error {
-		return s.prefix(prefix, func(k, value []byte) error { return fn(k[len(prefix):], value) })
+	if err := b.use(); err != nil {
+		return err
+	}
+	defer b.done()
+	var room [64]byte
+	k := appendKey(room[:0], group, state, key, nil)
+	// The overlay first, as in merged.
+	if b.overlay.Load() == nil && b.lacks(k) {
+		return nil
+	}
+	return b.scan(bytes.Clone(k), fn)
+}
+
+// scan is apart from Scan so that a key which Pebble is not asked for stays off the heap.
+func (b *Backend) scan(prefix []byte, fn func(namespace, value []byte) error) error {
+	found := false
+	err := b.merged(func(s *scanner) error {
+		return s.prefix(prefix, func(k, value []byte) error {
+			found = true
+			return fn(k[len(prefix):], value)
+		})
 	})
+	if err == nil && !found {
+		b.missed()
+	}
+	return err
 }
 
 // ScanState calls fn for each entry of a state in a range of key groups, in order of key group, until it returns an error.

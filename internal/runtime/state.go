@@ -133,13 +133,8 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 	return r, nil
 }
 
-// fetchTimeout bounds the download of one file of a base, whatever its size.
-const fetchTimeout = 10 * time.Minute
-
 // fetch downloads a file by way of the local disk: a base may be larger than the memory.
 func (a *attempt) fetch(ctx context.Context, files *checkpoint.Files, f checkpoint.File) (io.ReadCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
 	local, err := os.CreateTemp(a.cfg.Checkpoint.LocalDir, "fetch-")
 	if err != nil {
 		return nil, err

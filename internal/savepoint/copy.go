@@ -7,15 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weirstream/weir/checkpoint"
 )
-
-// fileTimeout bounds the download or the copy of one file, whatever its size.
-const fileTimeout = 10 * time.Minute
 
 // copiers is how many files are copied at a time.
 const copiers = 4
@@ -92,8 +88,6 @@ func (s *Savepoint) write(ctx context.Context, location string, m *checkpoint.Ma
 
 // copyFile copies a file by way of a local one: it may be larger than what fits into memory.
 func copyFile(ctx context.Context, from, to *checkpoint.Files, f checkpoint.File, local string) error {
-	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
-	defer cancel()
 	if err := from.Download(ctx, f, local); err != nil {
 		return err
 	}

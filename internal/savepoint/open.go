@@ -31,8 +31,6 @@ func Open(ctx context.Context, location string) (*Savepoint, error) {
 
 // manifestFile is the manifest as one of the files of a savepoint.
 func manifestFile(ctx context.Context, store checkpoint.Store) (checkpoint.File, error) {
-	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
-	defer cancel()
 	var text bytes.Buffer
 	if err := store.Get(ctx, checkpoint.ManifestName, &text); err != nil {
 		return checkpoint.File{}, fmt.Errorf("savepoint %s: %w", store, err)

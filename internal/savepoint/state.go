@@ -42,15 +42,11 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 }
 
 func (s *Savepoint) read(ctx context.Context, f checkpoint.File) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
-	defer cancel()
 	return s.Files.ReadVerified(ctx, f)
 }
 
 // fetch downloads a file by way of the local disk: a base may be larger than the memory.
 func (s *Savepoint) fetch(ctx context.Context, dir string, f checkpoint.File) (io.ReadCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
-	defer cancel()
 	local, err := os.CreateTemp(dir, "fetch-")
 	if err != nil {
 		return nil, err
