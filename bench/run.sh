@@ -17,7 +17,7 @@
 # With one of CELLS and FIGURES given, the other is empty.
 #
 #   REPEAT=3       every cell three times, in rounds      INTERVAL=1000  checkpoint or commit interval of the cells, ms
-#   ONCE='*w5*'    cells for which one round is enough: they take many minutes
+#   ONCE='*w5*'    cells for which one round is enough: they take many minutes. Several patterns: ONCE='*w5* flink*'
 #   BIG_N          records of w1, w2, and of w3, w4 and w7 for the programs that are quick (12 M)
 #   SMALL_N        records of w3, w4 and w7 for Flink and Kafka Streams (3 M); as many as BIG_N for one input for all
 #   MANY_N         records of w5 (30 M)                    MANY_KEYS      keys of w5 and the figures with many (20 M)
@@ -54,7 +54,7 @@ elif [ -z "${CELLS+x}${FIGURES+x}" ]; then
     pause-many pause-many-live recovery-many recovery-fetch-many"
 fi
 cells=${CELLS-} figures=${FIGURES-}
-once=${ONCE-*w5*}
+read -ra once_patterns <<<"${ONCE-*w5*}"
 interval=${INTERVAL:-1000} repeat=${REPEAT:-3}
 big_n=${BIG_N:-12000000} small_n=${SMALL_N:-3000000} zipf_n=${ZIPF_N:-12000000}
 many_n=${MANY_N:-30000000} many_keys=${MANY_KEYS:-20000000}
@@ -70,6 +70,12 @@ has() {
   set -f
   for w in $list; do for p in "$@"; do case $w in $p) set +f; return 0 ;; esac; done; done
   set +f
+  return 1
+}
+# one_round CELL: whether one round of it is enough.
+one_round() {
+  local p
+  for p in "${once_patterns[@]}"; do case $1 in $p) return 0 ;; esac; done
   return 1
 }
 began=$SECONDS
@@ -181,11 +187,11 @@ if [ -n "$cells" ]; then
 fi
 all=0 done=0 first=$SECONDS
 for c in $cells; do
-  if has "$c" ${once:+"$once"}; then all=$((all + 1)); else all=$((all + repeat)); fi
+  if one_round "$c"; then all=$((all + 1)); else all=$((all + repeat)); fi
 done
 for round in $(seq "$repeat"); do
   for c in $cells; do
-    if [ "$round" -gt 1 ] && has "$c" ${once:+"$once"}; then continue; fi
+    if [ "$round" -gt 1 ] && one_round "$c"; then continue; fi
     left=
     if [ $done -gt 0 ]; then left=", the cells need about $((((SECONDS - first) * (all - done) / done + 30) / 60)) min more"; fi
     done=$((done + 1))

@@ -61,12 +61,10 @@ func (f *Files) UploadFile(ctx context.Context, name func(Hash) string, path str
 		return File{}, err
 	}
 	defer local.Close() // only read
-	sum := sha256.New()
-	size, err := io.Copy(sum, local)
+	file, err := summed(local)
 	if err != nil {
 		return File{}, err
 	}
-	file := File{Size: size, Hash: Hash(sum.Sum(nil))}
 	file.Name = name(file.Hash)
 	return file, f.putFile(ctx, file, local)
 }
@@ -79,15 +77,22 @@ func (f *Files) UploadCopy(ctx context.Context, file File, path string) error {
 		return err
 	}
 	defer local.Close() // only read
-	sum := sha256.New()
-	size, err := io.Copy(sum, local)
+	got, err := summed(local)
 	if err != nil {
 		return err
 	}
-	if got := Hash(sum.Sum(nil)); got != file.Hash || size != file.Size {
-		return fmt.Errorf("the local copy %s of file %s: %w: it has %d bytes and SHA-256 %s instead of %d and %s", path, file.Name, ErrCorrupt, size, got, file.Size, file.Hash)
+	if got.Hash != file.Hash || got.Size != file.Size {
+		return fmt.Errorf("the local copy %s of file %s: %w: it has %d bytes and SHA-256 %s instead of %d and %s",
+			path, file.Name, ErrCorrupt, got.Size, got.Hash, file.Size, file.Hash)
 	}
 	return f.putFile(ctx, file, local)
+}
+
+// summed is a file without a name, of the size and hash of a content.
+func summed(content io.Reader) (File, error) {
+	sum := sha256.New()
+	size, err := io.Copy(sum, content)
+	return File{Size: size, Hash: Hash(sum.Sum(nil))}, err
 }
 
 // putFile writes a local file and hashes it once more on the way.
@@ -224,8 +229,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// retry repeats a call for a file of that size (0 for a small one) until it succeeds, fails for good, or the context ends; then the last error of the call is what
-// counts, not that of the context.
+// retry repeats a call for a file of that size (0 for a small one) until it succeeds, fails for good, or the context ends; then
+// the last error of the call is what counts, not that of the context.
 func (f *Files) retry(ctx context.Context, size int64, call func(ctx context.Context) error) error {
 	ctx, cancel := boundedBy(ctx, size)
 	defer cancel()

@@ -1,11 +1,13 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A local copy that went bad between a download and an upload is not written under the file's name.
@@ -42,5 +44,26 @@ func TestADamagedLocalCopyIsNotUploaded(t *testing.T) {
 	}
 	if b, err := files.ReadVerified(ctx, file); err != nil || string(b) != "content" {
 		t.Errorf("got %q, %v", b, err)
+	}
+}
+
+// A large file takes longer than a small one, and is not given up for that; a deadline of the caller's stays.
+func TestAFileHasTimeForItsSize(t *testing.T) {
+	for size, want := range map[int64]time.Duration{-1: callTimeout, 0: callTimeout, 1 << 20: callTimeout + time.Second, 1 << 30: callTimeout + 1024*time.Second} {
+		before := time.Now()
+		ctx, cancel := boundedBy(t.Context(), size)
+		after := time.Now()
+		if at, ok := ctx.Deadline(); !ok || at.Before(before.Add(want)) || at.After(after.Add(want)) {
+			t.Errorf("%d bytes: until %s, want %s from %s on", size, at, want, before)
+		}
+		cancel()
+	}
+	soon, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Second))
+	defer cancel()
+	ctx, done := boundedBy(soon, 1<<40)
+	defer done()
+	want, _ := soon.Deadline()
+	if got, _ := ctx.Deadline(); !got.Equal(want) {
+		t.Errorf("the deadline of the caller was moved to %s", got)
 	}
 }

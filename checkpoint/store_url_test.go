@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 func TestAPlaceThatNoStoreTakesIsAMistakeOfTheOptions(t *testing.T) {
@@ -36,14 +39,16 @@ func TestAPlaceThatNoStoreTakesIsAMistakeOfTheOptions(t *testing.T) {
 	}
 }
 
-// A directory that cannot be made because of what is above it (Linux: below /proc) is no file of a checkpoint that is gone.
+// A directory that cannot be made because of what is above it, as below /proc on Linux, is no file of a checkpoint that is gone.
 func TestADirectoryThatCannotBeMadeIsAPathError(t *testing.T) {
-	const dir = "/proc/weir/state"
-	if _, err := os.Stat("/proc/self"); err != nil {
-		t.Skip("there is no /proc")
-	}
-	_, err := OpenStore(t.Context(), dir)
-	if path := (*fs.PathError)(nil); !errors.As(err, &path) || err.Error() != "storage "+dir+": cannot be written: no such file or directory" {
+	_, err := openDirectoryOn(nothingAbove{vfs.NewMem()}, "/above/state")
+	if path := (*fs.PathError)(nil); !errors.As(err, &path) || err.Error() != "storage /above/state: cannot be written: no such file or directory" {
 		t.Errorf("%v", err)
 	}
+}
+
+type nothingAbove struct{ vfs.FS }
+
+func (nothingAbove) MkdirAll(dir string, _ os.FileMode) error {
+	return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOENT}
 }

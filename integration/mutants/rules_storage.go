@@ -138,7 +138,7 @@ var rulesOfStorage = []mutant{
 	{
 		Name: "rule-20-the-store-without-a-deadline", What: "a call to the store waits for ever",
 		File:    "checkpoint/store.go",
-		Old:     "\treturn context.WithTimeout(ctx, callTimeout)\n",
+		Old:     "\treturn context.WithTimeout(ctx, callTimeout+time.Duration(max(0, bytes)/slowest)*time.Second)\n",
 		New:     "\treturn context.WithCancel(ctx)\n",
 		Package: "./checkpoint", Test: "TestEveryCallOfAStoreHasADeadline",
 	},
