@@ -4,7 +4,7 @@
 GO     ?= go
 IMAGE  ?= weir:latest
 # Time zones are inside the binary: the image has no other files.
-TAGS   := timetzdata
+TAGS   := timetzdata,urfave_cli_no_docs
 # A single scenario: make integration RUN=TestKill
 RUN    ?= .
 # Scenarios to leave out: make integration SKIP='TestNodes|TestTheOnlyNode'

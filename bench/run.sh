@@ -86,7 +86,7 @@ if [ "${BUILD-}" != none ]; then
   mkdir -p "$BIN"
   (cd "$peers/go" && go build -o "$BIN/" ./...)
   CGO_ENABLED=0 go build -trimpath -o "$BIN/" ./bench/weir ./bench/figures ./integration/kafka
-  CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags '-s -w' -o "$BIN/" ./cmd/processor
+  CGO_ENABLED=0 go build -trimpath -tags timetzdata,urfave_cli_no_docs -ldflags '-s -w' -o "$BIN/" ./cmd/processor
   if has "$cells" 'flink*' || has "$figures" latency; then mvn -q -B -f "$peers/java/flink/pom.xml" package; fi
   if has "$cells" 'kstreams*'; then mvn -q -B -f "$peers/java/streams/pom.xml" package; fi
 fi

@@ -167,8 +167,14 @@ func (f *Files) ReadVerified(ctx context.Context, file File) ([]byte, error) {
 
 // Download copies a file to a local path, verified. The local file is not synced: it can be downloaded again.
 func (f *Files) Download(ctx context.Context, file File, path string) error {
+	return f.DownloadTo(ctx, file, func() (io.WriteCloser, error) { return os.Create(path) })
+}
+
+// DownloadTo copies a file to what create makes, verified. After an error that may pass it begins anew, with another call of
+// create.
+func (f *Files) DownloadTo(ctx context.Context, file File, create func() (io.WriteCloser, error)) error {
 	return f.retry(ctx, file.Size, func(ctx context.Context) error {
-		local, err := os.Create(path)
+		local, err := create()
 		if err != nil {
 			return err
 		}

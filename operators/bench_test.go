@@ -105,29 +105,3 @@ func BenchmarkWindowCountHopping(b *testing.B) {
 func BenchmarkWindowCountSession(b *testing.B) {
 	bench(b, operators.WindowCount(operators.Session(20*time.Second), operators.WindowOptions[int64]{}))
 }
-
-// BenchmarkIntervalJoin gives the events to both inputs in turn. A key's events are 200 s apart: every fifth or so has a partner.
-func BenchmarkIntervalJoin(b *testing.B) {
-	join := operators.IntervalJoin(operators.Between(-20*time.Second, 20*time.Second), func(p operators.Pair[int64, int64]) (int64, error) { return p.A + p.B, nil },
-		operators.JoinOptions[int64, int64]{CodecA: operators.CBOR[int64](1), CodecB: operators.CBOR[int64](1)})
-	bench(b, operators.Spec[int64, int64]{New: func() operators.Operator[int64, int64] { return &inTurn{join: join.New()} }})
-}
-
-// inTurn gives events to the inputs of a join in turn.
-type inTurn struct {
-	join operators.Operator2[int64, int64, int64]
-	n    int
-}
-
-func (o *inTurn) Open(ctx *operators.Context) error { return o.join.Open(ctx) }
-
-func (o *inTurn) Process(ev *stream.Event[int64], emit stream.Emit[int64]) error {
-	if o.n++; o.n%2 == 0 {
-		return o.join.ProcessA(ev, emit)
-	}
-	return o.join.ProcessB(ev, emit)
-}
-
-func (o *inTurn) OnWatermark(watermark int64, emit stream.Emit[int64]) error {
-	return o.join.(operators.WatermarkHandler[int64]).OnWatermark(watermark, emit)
-}

@@ -22,6 +22,7 @@ func (c codecID) loses() error { return c.lost }
 func (c windowCodec[V]) loses() error    { return losesOf(c.Codec) }
 func (c paneCodec[Acc]) loses() error    { return losesOf(c.acc) }
 func (c sessionCodec[Acc]) loses() error { return c.pane.loses() }
+func (c bunchCodec[V]) loses() error     { return losesOf(c.value) }
 
 // lostIn says what of a Go type CBOR does not keep, nil if it keeps all: fields that are not exported (but for those with the
 // tag cbor:"-", which says that they may go), and types of which there is nothing to make a value of.

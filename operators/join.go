@@ -1,11 +1,8 @@
 package operators
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"reflect"
 	"time"
 
 	"github.com/weirstream/weir/stream"
@@ -60,8 +57,9 @@ type JoinOptions[A, B any] struct {
 // IntervalJoin pairs the events of two inputs by their key and their time, and calls join for each pair, as soon as the
 // later of the two is there. A result has the later one's timestamp and the key; it has no headers. The order of results
 // of one key follows the order in which the events came; what they are does not. An event is kept until the watermark says
-// that all its partners have come. What join is given must not be changed in place: it may meet further partners. As with
-// every state, a text that shares the bytes of a record should be cloned before it waits here (strings.Clone).
+// that all its partners have come, and those of later events of its key that are less than the interval's length after it.
+// What join is given must not be changed in place: it may meet further partners. As with every state, a text that shares the
+// bytes of a record should be cloned before it waits here (strings.Clone).
 //
 // It is the interval join of Flink's DataStream API, and what Kafka Streams does with KStream.join and JoinWindows. Events
 // that have no partner make no result.
@@ -94,13 +92,11 @@ type intervalJoin[A, B, Out any] struct {
 	opts     JoinOptions[A, B]
 	lateness int64
 
-	ctx   *Context
-	a     waiting[A]
-	b     waiting[B]
-	lateA stream.Emit[A] // nil if nobody reads it
-	lateB stream.Emit[B]
-	// timers has one for each key and input with events, its namespace the input: not before the oldest of them goes.
-	timers    *Timers
+	ctx       *Context
+	a         *waiting[A]
+	b         *waiting[B]
+	lateA     stream.Emit[A] // nil if nobody reads it
+	lateB     stream.Emit[B]
 	watermark int64
 	out       stream.Event[Out]
 }
@@ -108,18 +104,45 @@ type intervalJoin[A, B, Out any] struct {
 func (o *intervalJoin[A, B, Out]) Open(ctx *Context) (err error) {
 	o.ctx, o.watermark = ctx, stream.MinTime
 	o.lateA, o.lateB = sideOutput(ctx, o.opts.LateA), sideOutput(ctx, o.opts.LateB)
-	if o.a, err = newWaiting(ctx, "a", inputA, o.between.upper+o.lateness, o.opts.CodecA); err != nil {
+	length := o.between.upper - o.between.lower
+	if o.a, err = newWaiting(ctx, "a", o.between.upper+o.lateness, length, o.opts.CodecA); err != nil {
 		return err
 	}
-	if o.b, err = newWaiting(ctx, "b", inputB, o.lateness-o.between.lower, o.opts.CodecB); err != nil {
-		return err
+	o.b, err = newWaiting(ctx, "b", o.lateness-o.between.lower, length, o.opts.CodecB)
+	return err
+}
+
+// PrefetchA implements [Prefetcher2].
+func (o *intervalJoin[A, B, Out]) PrefetchA(events []stream.Event[A]) {
+	prefetchJoin(events, o.a, o.b, o.between.lower, o.between.upper)
+}
+
+// PrefetchB implements [Prefetcher2].
+func (o *intervalJoin[A, B, Out]) PrefetchB(events []stream.Event[B]) {
+	prefetchJoin(events, o.b, o.a, -o.between.upper, -o.between.lower)
+}
+
+// prefetchJoin does what [Prefetcher2] is for: events of one input are put into own, and their partners looked for in other,
+// from and to so many milliseconds away.
+func prefetchJoin[T, Own, Other any](events []stream.Event[T], own *waiting[Own], other *waiting[Other], from, to int64) {
+	var mine, theirs [PrefetchMost]uint32
+	n := 0
+	for i := range events {
+		ev := &events[i]
+		hash := hashOf(ev)
+		mine[i] = mixed(hash, placeOf(own.grain, spanOf(ev.Timestamp, own.grain)))
+		last := spanOf(move(ev.Timestamp, to), other.grain)
+		for span := spanOf(move(ev.Timestamp, from), other.grain); span <= last; span++ {
+			if n == len(theirs) {
+				other.prefetch(theirs[:])
+				n = 0
+			}
+			theirs[n] = mixed(hash, placeOf(other.grain, span))
+			n++
+		}
 	}
-	if o.timers, err = NewTimers(ctx, "expiry"); err != nil {
-		return err
-	}
-	o.a.grain = max(1, (o.between.upper-o.between.lower)/8)
-	o.b.grain = o.a.grain
-	return nil
+	other.prefetch(theirs[:n])
+	own.prefetch(mine[:len(events)])
 }
 
 func (o *intervalJoin[A, B, Out]) ProcessA(ev *stream.Event[A], emit stream.Emit[Out]) error {
@@ -135,7 +158,7 @@ func (o *intervalJoin[A, B, Out]) ProcessA(ev *stream.Event[A], emit stream.Emit
 	if err != nil {
 		return err
 	}
-	return o.a.add(ev.Timestamp, ev.Value, o.watermark, o.timers)
+	return o.a.add(ev.Timestamp, ev.Value, o.watermark)
 }
 
 func (o *intervalJoin[A, B, Out]) ProcessB(ev *stream.Event[B], emit stream.Emit[Out]) error {
@@ -151,7 +174,7 @@ func (o *intervalJoin[A, B, Out]) ProcessB(ev *stream.Event[B], emit stream.Emit
 	if err != nil {
 		return err
 	}
-	return o.b.add(ev.Timestamp, ev.Value, o.watermark, o.timers)
+	return o.b.add(ev.Timestamp, ev.Value, o.watermark)
 }
 
 // found emits the result of a pair of the current key.
@@ -177,109 +200,10 @@ func (o *intervalJoin[A, B, Out]) OnWatermark(watermark int64, _ stream.Emit[Out
 		return nil
 	}
 	o.watermark = watermark
-	for {
-		group, key, _, input, ok := o.timers.Pop(watermark)
-		if !ok {
-			return nil
-		}
-		o.ctx.SetKey(group, key)
-		expire := o.a.expire
-		if input == inputB {
-			expire = o.b.expire
-		}
-		if err := expire(watermark, o.timers); err != nil {
-			return err
-		}
-	}
-}
-
-// The inputs of a join, as they stand in the namespaces of its timers.
-const (
-	inputA = iota
-	inputB
-)
-
-// waiting is the events of one input that wait for partners, by their time, then by their order.
-type waiting[V any] struct {
-	events *MapState[placed, V]
-	input  int64
-	// kept is how long after its time an event is kept, and grain how much longer at most. Milliseconds; kept may be negative.
-	kept, grain int64
-}
-
-func newWaiting[V any](ctx *Context, name string, input, kept int64, codec Codec[V]) (w waiting[V], err error) {
-	w = waiting[V]{input: input, kept: kept}
-	w.events, err = NewMap[placed, V](ctx, name, placedCodec{}, codec)
-	return w, err
-}
-
-// each calls fn for the events of the current key from one time to another, both included.
-func (w *waiting[V]) each(from, to int64, fn func(ts int64, v V) error) error {
-	err := w.events.from(placeOf(from, 0), func(at placed, v V) error {
-		if ts := at.time(); ts <= to {
-			return fn(ts, v)
-		}
-		return errEnough
-	})
-	if err == errEnough {
-		return nil
-	}
-	return err
-}
-
-var errEnough = errors.New("no more of these")
-
-// add keeps an event of the current key, if partners of it may come.
-func (w *waiting[V]) add(ts int64, v V, watermark int64, timers *Timers) error {
-	if w.goes(ts) <= watermark {
-		return nil
-	}
-	n, err := w.events.Len()
-	if err != nil {
+	if err := o.a.expire(watermark); err != nil {
 		return err
 	}
-	at := placeOf(ts, 0)
-	if n > 0 {
-		last, ok, err := w.events.before(placeOf(ts, math.MaxUint32))
-		if err != nil {
-			return err
-		}
-		if ok && last.time() == ts {
-			at = placeOf(ts, last.number()+1)
-		}
-	} else if err := w.arm(ts, timers); err != nil {
-		return err
-	}
-	return w.events.Put(at, v)
-}
-
-// goes is when an event's last partner may have come: the watermark that lets it go.
-func (w *waiting[V]) goes(ts int64) int64 { return move(move(ts, w.kept), 1) }
-
-// arm sets the current key's timer for its oldest event, to the next multiple of grain: what comes within one goes at once.
-func (w *waiting[V]) arm(ts int64, timers *Timers) error {
-	due := w.goes(ts)
-	if r := due % w.grain; r > 0 {
-		due = addTime(due, w.grain-r)
-	}
-	return timers.Add(due, w.input)
-}
-
-// expire lets events of the current key go. The timer may have been set by a job with another interval.
-func (w *waiting[V]) expire(watermark int64, timers *Timers) error {
-	err := w.events.All(func(at placed, _ V) error {
-		if ts := at.time(); w.goes(ts) > watermark {
-			if err := w.arm(ts, timers); err != nil {
-				return err
-			}
-			return errEnough
-		}
-		return w.events.Delete(at)
-	})
-	if err == errEnough {
-		return nil
-	}
-	return err
+	return o.b.expire(watermark)
 }
 
 // move moves a time by d milliseconds, forward or back, and stops at the ends of time.
@@ -288,31 +212,4 @@ func move(t, d int64) int64 {
 		return subTime(t, -d)
 	}
 	return addTime(t, d)
-}
-
-// placed is the name of a waiting event: its time (8 bytes, in an order that sorts) and the number of those of this time
-// before it (4 bytes, big endian).
-type placed [12]byte
-
-func placeOf(ts int64, n uint32) (p placed) {
-	binary.BigEndian.PutUint32(appendInt(p[:0], ts)[8:12], n)
-	return p
-}
-
-func (p placed) time() int64    { return intOf(p[:8]) }
-func (p placed) number() uint32 { return binary.BigEndian.Uint32(p[8:]) }
-
-type placedCodec struct{}
-
-func (placedCodec) Type() string   { return "time and number" }
-func (placedCodec) Version() int   { return 1 }
-func (placedCodec) Schema() string { return schemaFor(reflect.TypeFor[placed]()) }
-
-func (placedCodec) Append(dst []byte, p placed) ([]byte, error) { return append(dst, p[:]...), nil }
-
-func (placedCodec) Decode(b []byte) (p placed, err error) {
-	if copy(p[:], b) != len(b) || len(b) != len(p) {
-		return p, fmt.Errorf("the name of a waiting event has %d bytes instead of %d", len(b), len(p))
-	}
-	return p, nil
 }

@@ -145,6 +145,41 @@ func TestAJoinGoesOnWithAnotherInterval(t *testing.T) {
 	}
 }
 
+// wasMap has the states that a join had once: maps, and timers.
+type wasMap struct{ never[string, string, string] }
+
+func (*wasMap) Open(ctx *operators.Context) error {
+	events, err := operators.NewMap[int64, string](ctx, "a", nil, nil)
+	if err == nil {
+		ctx.SetKey(stream.KeyGroupOf([]byte("k"), stream.DefaultKeyGroups), "k")
+		err = events.Put(1, "x")
+	}
+	return err
+}
+
+type never[A, B, Out any] struct{}
+
+func (never[A, B, Out]) ProcessA(*operators.ProcessContext, *stream.Event[A], func(Out) error) error {
+	return nil
+}
+func (never[A, B, Out]) ProcessB(*operators.ProcessContext, *stream.Event[B], func(Out) error) error {
+	return nil
+}
+func (never[A, B, Out]) OnTimer(*operators.ProcessContext, operators.Timer, func(Out) error) error {
+	return nil
+}
+
+func TestAJoinRefusesAStateOfAnotherKind(t *testing.T) {
+	snap := operatortest.New2(t, operators.Connect(func() operators.Processor2[string, string, string] { return new(wasMap) })).Snapshot()
+	defer func() {
+		if err := fmt.Sprint(recover()); !strings.Contains(err, `state "a" of operator "op" was`) {
+			t.Errorf("error %s", err)
+		}
+	}()
+	operatortest.Restore2(nil, operators.IntervalJoin(operators.Between(0, second), func(operators.Pair[string, string]) (string, error) { return "", nil },
+		operators.JoinOptions[string, string]{}), snap)
+}
+
 func TestBadJoinsAreRefused(t *testing.T) {
 	join := func(operators.Pair[int, int]) (int, error) { return 0, nil }
 	for _, c := range []struct {

@@ -30,6 +30,12 @@ type Prefetcher[In any] interface {
 	Prefetch([]stream.Event[In])
 }
 
+// Prefetcher2 is [Prefetcher] for an [Operator2]. The engine calls PrefetchA before ProcessA, PrefetchB before ProcessB.
+type Prefetcher2[A, B any] interface {
+	PrefetchA([]stream.Event[A])
+	PrefetchB([]stream.Event[B])
+}
+
 // PrefetchMost is how many events are prefetched at a time: what they need has to stay in the smallest cache.
 const PrefetchMost = 32
 

@@ -107,6 +107,15 @@ func (c sessionCodec[Acc]) Continue(schema string) (Codec[session[Acc]], error) 
 	return sessionCodec[Acc]{paneCodec[Acc]{acc}}, err
 }
 
+// Schema implements [Described].
+func (c bunchCodec[V]) Schema() string { return schemaOf(c.value) }
+
+// Continue implements [Continued].
+func (c bunchCodec[V]) Continue(schema string) (Codec[bunch[V]], error) {
+	value, err := continued(c.value, schema)
+	return bunchCodec[V]{value}, err
+}
+
 func continued[V any](codec Codec[V], schema string) (Codec[V], error) {
 	if c, ok := codec.(Continued[V]); ok {
 		return c.Continue(schema)

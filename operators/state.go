@@ -64,6 +64,14 @@ type ChangeWriter interface {
 	Delete(group stream.KeyGroup, state uint16, key string, namespace []byte) error
 }
 
+// CellWriter is a [ChangeWriter] that is told, before each change, the number of the cell in memory that it is of. As long as a
+// cell lives, all changes of its entry have its number, and no other cell of this process ever has it. An entry whose cell
+// went and came again has another; so of two changes of one number the later one counts, but nothing follows from two numbers.
+type CellWriter interface {
+	ChangeWriter
+	Cell(number uint64)
+}
+
 // Codec turns state values into bytes and back.
 type Codec[V any] interface {
 	// Type and Version go into the checkpoint; a restore with others is refused. A codec that is also [Described] may have

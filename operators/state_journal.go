@@ -42,10 +42,12 @@ type cell[V any] struct {
 	size  uint32
 	hash  uint32 // of the name, for an index
 	at    uint32 // its place in journal.dirty, if epoch is the current one
-	nsLen uint16
-	group stream.KeyGroup
-	st    [2]uint8
-	flags uint8 // the subtask's only
+	// number is the cell's alone in this process, and never another's: 0 before its first change.
+	number uint64
+	nsLen  uint16
+	group  stream.KeyGroup
+	st     [2]uint8
+	flags  uint8 // the subtask's only
 }
 
 // inlineName is how long a name may be that needs no allocation of its own, and no cache miss to compare.
@@ -111,6 +113,24 @@ type journal[V any] struct {
 	live    int          // cells with a value
 	kept    int64        // bytes in memory beside the cells: long names, and what tables add
 	average atomic.Int64 // size of an encoded value, as of the last Encode
+
+	number, lastNumber uint64 // the last one that a cell got, and the last of the block
+}
+
+// numberBlock is how many numbers a table takes at once; they begin at a multiple of it.
+const numberBlock = 1 << 12
+
+// numbers is how many blocks have been taken in this process.
+var numbers atomic.Uint64
+
+// nextNumber returns a number for a cell.
+func (j *journal[V]) nextNumber() uint64 {
+	if j.number == j.lastNumber {
+		j.number = numbers.Add(1)*numberBlock - 1
+		j.lastNumber = j.number + numberBlock
+	}
+	j.number++
+	return j.number
 }
 
 // mark stands for the changes of an epoch, and of those after the mark before.
@@ -156,7 +176,10 @@ func (j *journal[V]) touch(c *cell[V]) *cell[V] {
 	old := c
 	if j.inUse(c) {
 		c.flags |= flagGone
-		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, flags: flagHot}
+		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, number: c.number, flags: flagHot | c.flags&flagLoaded}
+	}
+	if c.number == 0 {
+		c.number = j.nextNumber()
 	}
 	c.flags &^= flagBorn
 	if st == stAbsent {
@@ -340,8 +363,9 @@ func (f *frozen[V]) Encode(w ChangeWriter) error {
 	if f.done.Load() {
 		return fmt.Errorf("state %q: %w", f.name, errEncodedTwice)
 	}
-	var buf, space []byte
+	var buf []byte
 	var err error
+	cw, numbered := w.(CellWriter)
 	i, puts, size := f.epoch&1, int64(0), int64(0)
 	for some := range slices.Chunk(f.cells, PrefetchMost) {
 		for _, c := range some {
@@ -350,8 +374,11 @@ func (f *frozen[V]) Encode(w ChangeWriter) error {
 			}
 		}
 		for _, c := range some {
-			if c == nil {
+			if c == nil || c.st[i] == stAbsent {
 				continue
+			}
+			if numbered {
+				cw.Cell(c.number)
 			}
 			switch c.st[i] {
 			case stLive:
@@ -359,11 +386,9 @@ func (f *frozen[V]) Encode(w ChangeWriter) error {
 					return fmt.Errorf("state %q: key %q: encoding: %w", f.name, c.key(), err)
 				}
 				puts, size = puts+1, size+int64(len(buf))
-				space = append(space[:0], c.space()...)
-				err = w.Put(c.group, f.state, c.key(), space, buf)
+				err = w.Put(c.group, f.state, c.key(), keyBytes(c.space()), buf)
 			case stDead:
-				space = append(space[:0], c.space()...)
-				err = w.Delete(c.group, f.state, c.key(), space)
+				err = w.Delete(c.group, f.state, c.key(), keyBytes(c.space()))
 			}
 			if err != nil {
 				return fmt.Errorf("state %q: key %q: %w", f.name, c.key(), err)

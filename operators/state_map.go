@@ -209,38 +209,7 @@ func (t *MapState[MK, V]) All(fn func(MK, V) error) error {
 	if err := t.ttl.leave(b.live > 0, false); err != nil {
 		return err
 	}
-	return b.walk(0, fn)
-}
-
-// from is All for the entries whose encoded key is not less than that of mk, of a map without a TTL.
-func (t *MapState[MK, V]) from(mk MK, fn func(MK, V) error) error {
-	b, err := t.open(false)
-	if b == nil {
-		return err
-	}
-	if t.name, err = t.keys.Append(t.name[:0], mk); err != nil {
-		return err
-	}
-	b.sort()
-	return b.walk(b.search(borrow(t.name)), fn)
-}
-
-// before returns the greatest key whose encoded form is less than that of mk, of a map without a TTL. The entry may be a deleted
-// one.
-func (t *MapState[MK, V]) before(mk MK) (last MK, ok bool, err error) {
-	b, err := t.open(false)
-	if b == nil {
-		return last, false, err
-	}
-	if t.name, err = t.keys.Append(t.name[:0], mk); err != nil {
-		return last, false, err
-	}
-	b.sort()
-	i := b.search(borrow(t.name))
-	if i == 0 {
-		return last, false, nil
-	}
-	return b.order[i-1], true, nil
+	return b.walk(fn)
 }
 
 // own makes the order one that may be changed.
@@ -275,14 +244,14 @@ func (b *mapBucket[MK, V]) sort() {
 	})
 }
 
-// walk calls fn for each entry from place i of the order on, until it returns an error.
-func (b *mapBucket[MK, V]) walk(i int, fn func(MK, V) error) error {
+// walk calls fn for each entry in order, until it returns an error.
+func (b *mapBucket[MK, V]) walk(fn func(MK, V) error) error {
 	b.sort()
 	if !b.walked {
 		b.walked = true
 		defer func() { b.walked = false }()
 	}
-	for _, mk := range b.order[i:] {
+	for _, mk := range b.order {
 		if c := b.entries[mk]; c != nil && c.state() == stLive {
 			if err := fn(mk, c.v[c.epoch&1]); err != nil {
 				return err

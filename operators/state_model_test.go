@@ -114,14 +114,15 @@ func (r *modelRun) drain(n int) {
 	}
 }
 
-func encodeAll(jobs <-chan encodeJob, results chan<- encodeResult) {
+func encodeAll(ledger *numberLedger, jobs <-chan encodeJob, results chan<- encodeResult) {
 	defer close(results)
 	for job := range jobs {
 		d := modelDelta{}
+		w := &numberedDelta{modelDelta: d, ledger: ledger, checkpoint: job.checkpoint}
 		var err error
 		for _, f := range job.frozen {
 			if err == nil {
-				err = f.Encode(d)
+				err = f.Encode(w)
 			}
 		}
 		results <- encodeResult{job.checkpoint, d, err}
@@ -295,7 +296,7 @@ func TestTablesAnswerAsPlainMapsDo(t *testing.T) {
 				now:       modelState{map[string]string{}, map[string]string{}, map[string]map[int64]string{}, map[string][]string{}, map[string]bool{}},
 				snapshots: map[int64]modelState{}, encoding: make(chan encodeJob, 3), results: make(chan encodeResult, 3),
 			}
-			go encodeAll(r.encoding, r.results)
+			go encodeAll(newNumberLedger(r.store), r.encoding, r.results)
 			defer func() {
 				close(r.encoding)
 				for range r.results {

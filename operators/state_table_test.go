@@ -248,3 +248,33 @@ func TestMapKeysMustEqualThemselves(t *testing.T) {
 		t.Errorf("%d entries, %v", n, err)
 	}
 }
+
+// TestACellThatIsReplacedStillCameFromTheStore: while two checkpoints encode it, a change goes to another cell, which windows must
+// not take for one that is new: their queue has its name already.
+func TestACellThatIsReplacedStillCameFromTheStore(t *testing.T) {
+	store := newModelStore()
+	ctx := modelContext(store)
+	before, err := NewWindow[int64](ctx, "w", nil)
+	must0(t, err)
+	useKey(ctx, "a")
+	must0(t, before.Put(1, 10))
+	checkpointOf(t, store, before, 1, true)
+	ctx = modelContext(store) // a restart
+	w, err := NewWindow[int64](ctx, "w", nil)
+	must0(t, err)
+	useKey(ctx, "a")
+	if v, ok, err := w.Get(1); v != 10 || !ok || err != nil {
+		t.Fatalf("restored %d, %t, %v", v, ok, err)
+	}
+	first := w.cur
+	for checkpoint := int64(2); checkpoint < 5; checkpoint++ {
+		must0(t, w.Put(1, 10*checkpoint))
+		w.Freeze(checkpoint) // and nothing encodes it
+	}
+	if w.cur == first || first.flags&flagGone == 0 {
+		t.Fatal("the cell was not replaced")
+	}
+	if w.cur.flags&flagLoaded == 0 || w.cur.number != first.number {
+		t.Errorf("the cell in its place has flags %b and number %d, want flag %b and number %d", w.cur.flags, w.cur.number, flagLoaded, first.number)
+	}
+}

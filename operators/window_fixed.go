@@ -129,7 +129,7 @@ func (o *fixedWindows[In, Acc, Out]) add(start int64, v In, emit stream.Emit[Out
 	return o.fire(start, end, o.ctx.Key(), p.acc, emit)
 }
 
-// OnWatermark fires and drops what is due, in order of time. What is due at one time comes in the order of paneQueue.pop.
+// OnWatermark fires and drops what is due, in order of time. What is due at one time comes in the order of sortFew.
 func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Emit[Out]) error {
 	if watermark <= o.watermark {
 		return nil
@@ -140,6 +140,7 @@ func (o *fixedWindows[In, Acc, Out]) OnWatermark(watermark int64, emit stream.Em
 		if !ok {
 			return nil
 		}
+		sortFew(*refs)
 		for some := range slices.Chunk(*refs, PrefetchMost) {
 			var cells [PrefetchMost]*cell[pane[Acc]]
 			for i := range some {

@@ -80,12 +80,8 @@ func (q *paneQueue[V]) fresh() *[]paneRef[V] {
 // sortedPanes is how many panes that are due at one time are sorted.
 const sortedPanes = 256
 
-// pop takes the panes of the earliest time, if that is not after upTo. They are given back with done.
-//
-// A few are sorted by key and then start, for people who read results and for tests that compare them. Many stay in the order
-// in which they came, after a restore that of the store: nobody can tell who reads each key's results. It is the order of
-// their cells in memory and of the changes of the epoch, and to go through these in another order costs a third of what a
-// window does.
+// pop takes the panes of the earliest time, if that is not after upTo. They are given back with done. They are in the order
+// in which they came, after a restore that of the store.
 func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], ok bool) {
 	if len(q.times) == 0 || q.times[0] > upTo {
 		return 0, nil, false
@@ -95,10 +91,16 @@ func (q *paneQueue[V]) pop(upTo int64) (ts int64, refs *[]paneRef[V], ok bool) {
 	q.times = slices.Delete(q.times, 0, 1)
 	delete(q.at, ts)
 	q.last = nil
-	if len(*refs) <= sortedPanes {
-		slices.SortFunc(*refs, paneRef[V].compare)
-	}
 	return ts, refs, true
+}
+
+// sortFew sorts what pop has returned by key and then start, if it is not much: for people who read results and for tests that
+// compare them. Many stay as they are, since nobody can tell who reads each key's results: it is the order of their cells in
+// memory and of the changes of the epoch, and to go through these in another order costs a third of what a window does.
+func sortFew[V any](refs []paneRef[V]) {
+	if len(refs) <= sortedPanes {
+		slices.SortFunc(refs, paneRef[V].compare)
+	}
 }
 
 func (r paneRef[V]) compare(o paneRef[V]) int {

@@ -21,7 +21,7 @@ func TestNothingOfAFailedAttemptIsRestored(t *testing.T) {
 		if err := w.Put(groupOf(key), 0, key, nil, []byte(value)); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.AddDelta(checkpoint, w.Bytes()); err != nil {
+		if err := b.AddDelta(checkpoint, w); err != nil {
 			t.Fatal(err)
 		}
 	}

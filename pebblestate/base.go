@@ -104,14 +104,12 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 			err = fmt.Errorf("pebble: %v", p)
 		}
 	}()
-	all, err := lastChanges(reprsOf(deltas))
-	if err != nil {
-		return err
-	}
 	if err := b.purge(ctx); err != nil {
 		return err
 	}
-	if err := b.write(ctx, all); err != nil {
+	w := baseWriter{b: b, lastState: -1}
+	err = lastInOrder(reprsOf(deltas), sortAtOnce, func(some *changes) error { return w.write(ctx, some) })
+	if err != nil {
 		return err
 	}
 	if err := b.flush(ctx); err != nil {
@@ -136,20 +134,29 @@ func (b *Backend) flush(ctx context.Context) error {
 	}
 }
 
-// write gives the changes to Pebble in batches that fit into its memtable. It waits for one memtable to be flushed before it
+// baseWriter writes the changes of a base to Pebble.
+type baseWriter struct {
+	b *Backend
+	// lastState is the state of the last change that was no deletion; unflushed is how many bytes were written since the last
+	// flush.
+	lastState int
+	unflushed int64
+}
+
+// write gives changes to Pebble in batches that fit into its memtable. It waits for one memtable to be flushed before it
 // begins another: Pebble would take in everything at once, in memory that nobody has foreseen.
-func (b *Backend) write(ctx context.Context, all *changes) error {
+func (w *baseWriter) write(ctx context.Context, all *changes) error {
+	b := w.b
 	limit := int(min(batchBytes, b.memTable/4))
-	last, unflushed := -1, int64(0)
 	for i := 0; i < all.len(); {
 		if err := errors.Join(context.Cause(ctx), b.Err()); err != nil {
 			return err
 		}
-		if unflushed > b.memTable/entryRoom {
+		if w.unflushed > b.memTable/entryRoom {
 			if err := b.flush(ctx); err != nil {
 				return err
 			}
-			unflushed = 0
+			w.unflushed = 0
 		}
 		batch := b.db.NewBatchWithSize(limit + limit/8)
 		for ; i < all.len() && batch.Len() < limit; i++ {
@@ -161,9 +168,9 @@ func (b *Backend) write(ctx context.Context, all *changes) error {
 			if b.drops(c.key) {
 				continue
 			}
-			if !c.deleted && int(state) != last {
+			if !c.deleted && int(state) != w.lastState {
 				b.setPresent(state)
-				last = int(state)
+				w.lastState = int(state)
 			}
 			if !c.deleted {
 				b.addKey(c.key)
@@ -175,7 +182,7 @@ func (b *Backend) write(ctx context.Context, all *changes) error {
 				return errors.Join(err, batch.Close())
 			}
 		}
-		unflushed += int64(batch.Len())
+		w.unflushed += int64(batch.Len())
 		if err := errors.Join(b.db.Apply(batch, pebble.NoSync), batch.Close()); err != nil {
 			return err
 		}

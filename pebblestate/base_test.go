@@ -186,7 +186,7 @@ func TestAMergedDeltaStaysOutOfABaseBeforeItsEnd(t *testing.T) {
 	if base.Checkpoint != 7 || b.Applied() != 7 || len(b.Deltas()) != 0 {
 		t.Errorf("base of checkpoint %d, applied %d, %d deltas; want 7, 7, 0", base.Checkpoint, b.Applied(), len(b.Deltas()))
 	}
-	if err := b.AddDelta(7, b.NewDelta().Bytes()); err == nil {
+	if err := b.AddDelta(7, b.NewDelta()); err == nil {
 		t.Error("a delta of a checkpoint that the base has")
 	}
 }

@@ -14,7 +14,7 @@ func benchDeltas() [][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var reprs [][]byte
 	for range 36 {
-		w := newDelta(0)
+		w := newDelta(0, 0)
 		for range 50_000 {
 			key := fmt.Sprintf("u%07d", rng.IntN(200_000))
 			value := binary.BigEndian.AppendUint64(make([]byte, 8, 16), rng.Uint64())

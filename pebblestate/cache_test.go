@@ -30,9 +30,9 @@ func TestABitThatFlippedInACachedFileIsFetchedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fetched []string
-	restore := Restore{Checkpoint: 3, Base: base.Files, States: states, Fetch: func(ctx context.Context, f BaseFile) (io.ReadCloser, error) {
+	restore := Restore{Checkpoint: 3, Base: base.Files, States: states, Fetch: func(ctx context.Context, f BaseFile, create func() (io.WriteCloser, error)) error {
 		fetched = append(fetched, f.Name)
-		return files.fetch(ctx, f)
+		return files.fetch(ctx, f, create)
 	}}
 	opened := 0
 	reopen := func() {

@@ -12,12 +12,12 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// BenchmarkCold is a state of 500,000 keys with a fortieth of the memory that W5 of bench/weir has for 20 M: what it costs to
+// BenchmarkCold is a state of 2 M keys with a tenth of the memory that W5 of bench/weir has for 20 M: what it costs to
 // write bases of it, to read keys that are there, and to learn that others are not.
 func BenchmarkCold(b *testing.B) {
-	const keys, base = 500_000, 25_000
+	const keys, base = 2_000_000, 100_000
 	ctx := context.Background()
-	s, err := Open(ctx, Options{Dir: b.TempDir(), CacheBytes: 1600 << 10}, Restore{})
+	s, err := Open(ctx, Options{Dir: b.TempDir(), CacheBytes: 6400 << 10}, Restore{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func BenchmarkCold(b *testing.B) {
 	}
 	checkpoint, written := int64(0), int64(0)
 	write := func(next func(i int) int) {
-		w := newDelta(0)
+		w := newDelta(0, 0)
 		for i := range base {
 			k, group := key(next(i))
 			value := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 1+rng.Uint64N(3)), rng.Uint64N(100_000))
@@ -38,7 +38,7 @@ func BenchmarkCold(b *testing.B) {
 			}
 		}
 		checkpoint++
-		if err := s.AddDelta(checkpoint, w.Bytes()); err != nil {
+		if err := s.AddDelta(checkpoint, w); err != nil {
 			b.Fatal(err)
 		}
 		files, err := s.WriteBase(ctx, checkpoint)

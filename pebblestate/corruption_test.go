@@ -58,14 +58,14 @@ func TestADamagedBaseIsNamedAndNeverOpened(t *testing.T) {
 				}
 			}
 			r := restore
-			r.Fetch = func(ctx context.Context, want BaseFile) (io.ReadCloser, error) {
+			r.Fetch = func(ctx context.Context, want BaseFile, create func() (io.WriteCloser, error)) error {
 				switch {
 				case want.Name != f.Name:
-					return files.fetch(ctx, want)
+					return files.fetch(ctx, want, create)
 				case do == nil:
-					return nil, os.ErrNotExist
+					return os.ErrNotExist
 				}
-				return io.NopCloser(bytes.NewReader(content)), nil
+				return fetched(content, create)
 			}
 			_, err := Open(t.Context(), Options{Dir: "bad", FS: fs}, r)
 			if err == nil || !strings.Contains(err.Error(), "file "+f.Name+":") {
@@ -137,9 +137,9 @@ func TestADamagedDeltaIsRefused(t *testing.T) {
 	if _, err := lastChanges([][]byte{append(bytes.Clone(repr), 1)}); !errors.Is(err, ErrCorrupt) {
 		t.Error("a byte too many")
 	}
-	short := newDelta(0)
-	short.raw(change{key: []byte("x")})
-	_, err := Open(t.Context(), Options{Dir: "e", FS: vfs.NewMem()}, Restore{Deltas: []Delta{{1, 1, short.Bytes()}}})
+	short := newDelta(0, 0)
+	rawChange(short, change{key: []byte("x")})
+	_, err := Open(t.Context(), Options{Dir: "e", FS: vfs.NewMem()}, Restore{Deltas: []Delta{{First: 1, Checkpoint: 1, Repr: short.Bytes()}}})
 	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a key that is none: %v", err)
 	}

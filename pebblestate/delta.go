@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -16,7 +17,14 @@ import (
 type Delta struct {
 	First, Checkpoint int64
 	Repr              []byte
+
+	cells cellNumbers
+	// deletions is how many of the changes of a merged delta are deletions.
+	deletions int
 }
+
+// changes is how many changes a delta says that it has.
+func (d *Delta) changes() int { return int(binary.LittleEndian.Uint32(d.Repr[8:])) }
 
 const (
 	deltaHeader = 12
@@ -28,14 +36,20 @@ const (
 type DeltaWriter struct {
 	buf   []byte
 	count uint32
+	cells cellNumbers
 }
 
 // NewDelta returns a writer for the changes of the next checkpoint.
-func (b *Backend) NewDelta() *DeltaWriter { return newDelta(int(b.lastDelta.Load())) }
-
-func newDelta(sizeHint int) *DeltaWriter {
-	return &DeltaWriter{buf: make([]byte, deltaHeader, max(sizeHint, 512))}
+func (b *Backend) NewDelta() *DeltaWriter {
+	return newDelta(int(b.lastDelta.Load()), int(b.lastChanges.Load()))
 }
+
+func newDelta(sizeHint, changesHint int) *DeltaWriter {
+	return &DeltaWriter{buf: make([]byte, deltaHeader, max(sizeHint, 512)), cells: cellNumbers{low: make([]uint32, 0, changesHint)}}
+}
+
+// Cell gives the number of the cell that the next change is of, which makes merging cheap. It may be left out.
+func (w *DeltaWriter) Cell(number uint64) { w.cells.set(int(w.count), number) }
 
 // Put adds an entry's new value. A second change of the same entry replaces the first when the delta is read.
 func (w *DeltaWriter) Put(group stream.KeyGroup, state uint16, key string, namespace, value []byte) error {
@@ -43,8 +57,20 @@ func (w *DeltaWriter) Put(group stream.KeyGroup, state uint16, key string, names
 	if err := w.took(n + len(value)); err != nil {
 		return err
 	}
-	buf := append(w.buf, kindSet)
-	buf = appendKey(binary.AppendUvarint(buf, uint64(n)), group, state, key, namespace)
+	if n < 0x80 && len(key) < 0x80 && len(value) < 0x80 { // most: each length takes a byte
+		at := len(w.buf)
+		w.buf = slices.Grow(w.buf, 3+n+len(value))[:at+3+n+len(value)]
+		b := w.buf[at:]
+		b[0], b[1] = kindSet, byte(n)
+		binary.BigEndian.PutUint32(b[2:], uint32(group)<<16|uint32(state))
+		b[6] = byte(len(key))
+		copy(b[7:], key)
+		copy(b[7+len(key):], namespace)
+		b[2+n] = byte(len(value))
+		copy(b[3+n:], value)
+		return nil
+	}
+	buf := appendKey(binary.AppendUvarint(append(w.buf, kindSet), uint64(n)), group, state, key, namespace)
 	w.buf = append(binary.AppendUvarint(buf, uint64(len(value))), value...)
 	return nil
 }
@@ -69,30 +95,21 @@ func (w *DeltaWriter) took(size int) error {
 	return nil
 }
 
-// raw adds a change whose key is encoded already.
-func (w *DeltaWriter) raw(c change) {
+// raw adds a change that is encoded already.
+func (w *DeltaWriter) raw(b []byte, cell uint64) {
+	w.cells.set(int(w.count), cell)
 	w.count++
-	if c.deleted {
-		w.buf = append(w.buf, kindDelete)
-	} else {
-		w.buf = append(w.buf, kindSet)
-	}
-	w.buf = append(binary.AppendUvarint(w.buf, uint64(len(c.key))), c.key...)
-	if !c.deleted {
-		w.buf = append(binary.AppendUvarint(w.buf, uint64(len(c.value))), c.value...)
-	}
+	w.buf = append(w.buf, b...)
 }
 
 // Len is the number of changes, Size the bytes so far.
 func (w *DeltaWriter) Len() int  { return int(w.count) }
 func (w *DeltaWriter) Size() int { return len(w.buf) }
 
-// Bytes returns the delta, which is the writer's no longer.
+// Bytes returns the delta.
 func (w *DeltaWriter) Bytes() []byte {
 	binary.LittleEndian.PutUint32(w.buf[8:], w.count)
-	b := w.buf
-	w.buf, w.count = nil, 0
-	return b
+	return w.buf
 }
 
 // change is one entry of a delta.

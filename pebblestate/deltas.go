@@ -1,18 +1,13 @@
 package pebblestate
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 )
 
-// AddDelta adds the changes of a checkpoint; repr is a DeltaWriter's and is not changed again. A delta without changes
-// may be left out.
-func (b *Backend) AddDelta(checkpoint int64, repr []byte) error {
-	if _, err := readDelta(repr); err != nil {
-		return err
-	}
+// AddDelta adds the changes of a checkpoint. The writer is not used again. A delta without changes may be left out.
+func (b *Backend) AddDelta(checkpoint int64, w *DeltaWriter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.applied.Load()
@@ -22,8 +17,9 @@ func (b *Backend) AddDelta(checkpoint int64, repr []byte) error {
 	if checkpoint <= last {
 		return fmt.Errorf("the changes of checkpoint %d come after those of checkpoint %d", checkpoint, last)
 	}
-	b.lastDelta.Store(int64(len(repr) + len(repr)/8))
-	b.deltas = append(b.deltas, Delta{First: checkpoint, Checkpoint: checkpoint, Repr: repr})
+	b.lastDelta.Store(int64(w.Size() + w.Size()/8))
+	b.lastChanges.Store(int64(w.Len() + w.Len()/8))
+	b.deltas = append(b.deltas, Delta{First: checkpoint, Checkpoint: checkpoint, Repr: w.Bytes(), cells: w.cells})
 	return nil
 }
 
@@ -34,11 +30,15 @@ func (b *Backend) Deltas() []Delta {
 	return slices.Clone(b.deltas)
 }
 
-// PendingBytes is the size of the deltas, which are held in memory.
+// PendingBytes is what the deltas take in memory.
 func (b *Backend) PendingBytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return sizeOf(b.deltas)
+	n := sizeOf(b.deltas)
+	for i := range b.deltas {
+		n += b.deltas[i].cells.bytes()
+	}
+	return n
 }
 
 // LiveBytes is what so many entries take in the deltas, in bytes, by the average of all changes in them. It is not less than
@@ -47,8 +47,8 @@ func (b *Backend) LiveBytes(entries int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changes := int64(0)
-	for _, d := range b.deltas {
-		changes += int64(binary.LittleEndian.Uint32(d.Repr[8:]))
+	for i := range b.deltas {
+		changes += int64(b.deltas[i].changes())
 	}
 	if changes == 0 {
 		return 0
@@ -67,7 +67,8 @@ var errBaseUnderWay = errors.New("deltas cannot be merged while a base is writte
 
 // MergeDeltas replaces the deltas from index from on by one that has the last change of each key, and returns it: nil if
 // there is none. Deletions go if there is nothing before them that they could hide something of,
-// and so do changes of dropped states.
+// and so do changes of dropped states. What is left stands in the order in which it was written, and older changes of some
+// keys may be left too: the later one counts.
 func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	b.mu.Lock()
 	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned
@@ -78,21 +79,10 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	if len(deltas) <= from {
 		return nil, nil
 	}
-	table, err := lastChangesTable(reprsOf(deltas[from:]))
+	merged, err := mergeDeltas(deltas[from:], alone && from == 0, b.drops)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for i := range table.c.entries {
-		size += int(table.c.entries[i].size)
-	}
-	w := newDelta(size + size/2 + deltaHeader)
-	for i := range table.c.len() {
-		if c := table.c.at(i); (!c.deleted || !alone || from > 0) && !b.drops(c.key) {
-			w.raw(c)
-		}
-	}
-	merged := Delta{First: deltas[from].First, Checkpoint: deltas[len(deltas)-1].Checkpoint, Repr: w.Bytes()}
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,6 +91,74 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	}
 	b.deltas = slices.Concat(b.deltas[:from:from], []Delta{merged}, b.deltas[len(deltas):])
 	return merged.Repr, nil
+}
+
+// mergeDeltas makes one delta of several. Nothing is before them if alone; drops says which keys are left out.
+//
+// Most changes are superseded by a later one of the same cell in memory, which its number tells: that costs a look into a
+// small table, where the key would have to be hashed and looked up, far away in memory. Only after a restart, while many
+// changes have no number, it is done by key. Those few that have none even later stay, and with them the deletions, which could
+// be theirs; by key again once there are many of these.
+func mergeDeltas(deltas []Delta, alone bool, drops func(key []byte) bool) (merged Delta, err error) {
+	table, unknown := lastDeltas(deltas)
+	if unknown > 0 && alone && deltas[0].deletions > deltas[0].changes()/4 {
+		table = nil
+	}
+	var isLast func(delta, at int, cell uint64) bool
+	if table != nil {
+		alone = alone && unknown == 0
+		isLast = func(delta, _ int, cell uint64) bool { return cell == 0 || table.is(delta, cell) }
+	} else if isLast, err = lastByKey(deltas); err != nil {
+		return merged, err
+	}
+	most, changes := 0, 0
+	for i := range deltas {
+		most, changes = max(most, len(deltas[i].Repr)), max(changes, deltas[i].changes())
+	}
+	w := newDelta(most+most/4, changes+changes/4)
+	for i := range deltas {
+		r, err := readDelta(deltas[i].Repr)
+		if err != nil {
+			return merged, err
+		}
+		cells := cellReader{cells: &deltas[i].cells}
+		for {
+			at, key, size, ok, err := r.skim()
+			if err != nil {
+				return merged, err
+			}
+			if !ok {
+				break
+			}
+			cell, deleted := cells.next(), r.repr[at] == kindDelete
+			if !isLast(i, at, cell) || alone && deleted || drops(r.repr[key:key+size]) {
+				continue
+			}
+			if deleted {
+				merged.deletions++
+			}
+			w.raw(r.repr[at:r.pos], cell)
+		}
+	}
+	merged.First, merged.Checkpoint, merged.Repr, merged.cells = deltas[0].First, deltas[len(deltas)-1].Checkpoint, w.Bytes(), w.cells
+	return merged, nil
+}
+
+// lastByKey finds the last change of each key, and returns what says of a place in a delta whether it is one.
+func lastByKey(deltas []Delta) (func(delta, at int, cell uint64) bool, error) {
+	table, err := lastChangesTable(reprsOf(deltas))
+	if err != nil {
+		return nil, err
+	}
+	places := make([][]uint64, len(deltas)) // a bit for each byte
+	for i := range deltas {
+		places[i] = make([]uint64, len(deltas[i].Repr)/64+1)
+	}
+	for i := range table.c.entries {
+		e := &table.c.entries[i]
+		places[e.delta][e.at/64] |= 1 << (e.at % 64)
+	}
+	return func(delta, at int, _ uint64) bool { return places[delta][at/64]>>(at%64)&1 == 1 }, nil
 }
 
 func reprsOf(deltas []Delta) [][]byte {

@@ -104,7 +104,7 @@ func (d *dropping) change() {
 			}
 		}
 	}
-	if err := d.b.AddDelta(d.checkpoint, w.Bytes()); err != nil {
+	if err := d.b.AddDelta(d.checkpoint, w); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -198,7 +198,7 @@ func TestTheLastNumberMayBeDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.AddDelta(1, w.Bytes()); err != nil {
+	if err := b.AddDelta(1, w); err != nil {
 		t.Fatal(err)
 	}
 	base := writeBase(t, b, 1)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"strings"
@@ -27,8 +28,9 @@ type BaseFile struct {
 	Hash [32]byte
 }
 
-// Fetch opens a file of a base in the checkpoint's storage.
-type Fetch func(ctx context.Context, f BaseFile) (io.ReadCloser, error)
+// Fetch copies a file of a base from the checkpoint's storage to what create makes, and closes it. It may begin anew, with
+// another call of create. What was written is verified here.
+type Fetch func(ctx context.Context, f BaseFile, create func() (io.WriteCloser, error)) error
 
 // fetchers is how many files are fetched at a time.
 const fetchers = 8
@@ -93,29 +95,65 @@ func placeFile(ctx context.Context, opts Options, path string, f BaseFile, fetch
 	if fetch == nil {
 		return errors.New("it is not on this machine and there is nowhere to fetch it from")
 	}
-	r, err := fetch(ctx, f)
-	if err != nil {
+	var placed *placing
+	if err := fetch(ctx, f, func() (_ io.WriteCloser, err error) {
+		placed, err = place(opts.FS, path, f)
+		return placed, err
+	}); err != nil {
 		return err
 	}
-	w, err := opts.FS.Create(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return errors.Join(err, r.Close())
+	if placed == nil {
+		return errors.New("it was not fetched")
 	}
-	hash := sha256.New()
-	// One byte too many is enough to tell. The hash comes first: a vfs.File may change the bytes that it is given to write.
-	n, err := io.Copy(io.MultiWriter(hash, w), io.LimitReader(r, f.Size+1))
-	if err := errors.Join(err, r.Close(), w.Close()); err != nil {
-		return err
-	}
-	got := BaseFile{Size: n}
-	hash.Sum(got.Hash[:0])
-	if err := same(got, f); err != nil {
+	if err := same(placed.got(), f); err != nil {
 		return err
 	}
 	if cached := cachePath(opts, f); cached != "" {
 		linkOrCopy(opts.FS, path, cached, f)
 	}
 	return nil
+}
+
+// placing writes a file of a base, and finds out meanwhile what it is.
+type placing struct {
+	file vfs.File
+	want BaseFile
+	hash hash.Hash
+	n    int64
+}
+
+// place begins a file anew.
+func place(fs vfs.FS, path string, want BaseFile) (*placing, error) {
+	// Not into a file that is there: it might be a link to one in use.
+	if err := fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	file, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	return &placing{file: file, want: want, hash: sha256.New()}, nil
+}
+
+// Write implements io.Writer. What is too much is counted and goes nowhere: who reads it from the storage says best which of its
+// files it is.
+func (p *placing) Write(b []byte) (int, error) {
+	p.n += int64(len(b))
+	if p.n > p.want.Size {
+		return len(b), nil
+	}
+	p.hash.Write(b) // before the file, which may change the bytes
+	return p.file.Write(b)
+}
+
+// Close implements io.Closer.
+func (p *placing) Close() error { return p.file.Close() }
+
+// got is what was written.
+func (p *placing) got() BaseFile {
+	got := BaseFile{Size: p.n}
+	p.hash.Sum(got.Hash[:0])
+	return got
 }
 
 func placeCached(fs vfs.FS, cached, path string, f BaseFile) bool {

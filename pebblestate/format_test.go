@@ -17,7 +17,7 @@ import (
 
 // The bytes are the format: what one version writes is read by the next.
 func TestTheFormatIsFrozen(t *testing.T) {
-	w := newDelta(0)
+	w := newDelta(0, 0)
 	if err := w.Put(73, 1, "u0000001", []byte{0x80}, []byte("v")); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestTheFormatIsFrozen(t *testing.T) {
 
 func TestADeltaIsAPebbleBatch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	w := newDelta(0)
+	w := newDelta(0, 0)
 	db, err := pebble.Open("d", &pebble.Options{FS: vfs.NewMem(), FormatMajorVersion: formatVersion, Logger: newBreakdown(defaulted().Logger)})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func defaulted() Options {
 }
 
 func TestChangesAreSortedAndTheLastOneCounts(t *testing.T) {
-	first, second := newDelta(0), newDelta(0)
+	first, second := newDelta(0, 0), newDelta(0, 0)
 	for _, k := range []string{"b", "a", "longer than sixteen bytes: 2", "longer than sixteen bytes: 1", "b"} {
 		if err := first.Put(1, 0, k, nil, []byte{byte(first.Len())}); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 // someDelta is a delta of a few changes.
 func someDelta() []byte {
-	w := newDelta(0)
+	w := newDelta(0, 0)
 	for i, key := range []string{"a", "b", "", "a"} {
 		if err := w.Put(stream.KeyGroup(i), 0, key, []byte{byte(i)}, []byte(key)); err != nil {
 			panic(err)
@@ -58,7 +58,7 @@ func FuzzDeltas(f *testing.F) {
 				want[string(c.key)] = fmt.Sprint(c.deleted, c.value)
 			}
 		}
-		w := newDelta(0)
+		w := newDelta(0, 0)
 		got := map[string]string{}
 		for i := range all.len() {
 			c := all.at(i)
@@ -69,7 +69,7 @@ func FuzzDeltas(f *testing.F) {
 				t.Errorf("key %x is not found", c.key)
 			}
 			got[string(c.key)] = fmt.Sprint(c.deleted, c.value)
-			w.raw(c)
+			rawChange(w, c)
 		}
 		if !maps.Equal(got, want) {
 			t.Fatalf("got  %q\nwant %q", got, want)
@@ -107,8 +107,8 @@ func FuzzStateKeys(f *testing.F) {
 // A restore of any delta answers every read or says that it is damaged, and so does the base that is made of it.
 func FuzzRestoreOfAnyDelta(f *testing.F) {
 	f.Add(someDelta())
-	w := newDelta(0)
-	w.raw(change{key: []byte("no state key"), value: []byte("x")})
+	w := newDelta(0, 0)
+	rawChange(w, change{key: []byte("no state key"), value: []byte("x")})
 	f.Add(w.Bytes())
 	f.Fuzz(func(t *testing.T, repr []byte) {
 		b, err := Open(t.Context(), Options{Dir: "d", FS: vfs.NewMem()}, Restore{

@@ -119,7 +119,7 @@ func TestWhatPebbleLacksIsLearntAfterARestore(t *testing.T) {
 // of which it has none.
 func TestAKeyThatPebbleLacksIsNotScanned(t *testing.T) {
 	fs, files := vfs.NewMem(), storage{}
-	delta := func(b *Backend, key string, spaces ...string) []byte {
+	delta := func(b *Backend, key string, spaces ...string) *DeltaWriter {
 		t.Helper()
 		w := b.NewDelta()
 		for _, s := range spaces {
@@ -127,7 +127,7 @@ func TestAKeyThatPebbleLacksIsNotScanned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return w.Bytes()
+		return w
 	}
 	first := open(t, Options{Dir: "first", FS: fs}, Restore{})
 	declare(t, first)
@@ -138,7 +138,7 @@ func TestAKeyThatPebbleLacksIsNotScanned(t *testing.T) {
 	files.store(t, fs, base)
 	b := open(t, Options{Dir: "second", FS: fs}, Restore{
 		Checkpoint: 2, Base: base.Files, Fetch: files.fetch, States: first.States(),
-		Deltas: []Delta{{First: 2, Checkpoint: 2, Repr: delta(first, "b", "3")}},
+		Deltas: []Delta{{First: 2, Checkpoint: 2, Repr: delta(first, "b", "3").Bytes()}},
 	})
 	scan := func(key, want string) {
 		t.Helper()

@@ -1,9 +1,12 @@
 package pebblestate
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
@@ -23,15 +26,52 @@ type overlay struct {
 // manyChanges is from how many on more than one core builds the tables.
 const manyChanges = 50_000
 
+// veryManyChanges is from how many on every core builds them, whatever else there is to do: it takes longer than that.
+const veryManyChanges = 4_000_000
+
+var errEnded = errors.New("not needed any more")
+
+// overlayToBe is an overlay that is being built.
+type overlayToBe struct{ wait func() (*overlay, error) }
+
+// startOverlay begins to build what is restored of deltas. Whoever calls it waits for it, also when the context has ended, which
+// ends it soon.
+func startOverlay(ctx context.Context, r Restore, drops func(key []byte) bool) overlayToBe {
+	var o *overlay
+	var err error
+	built := make(chan struct{})
+	go func() {
+		defer close(built)
+		var ended atomic.Bool
+		defer context.AfterFunc(ctx, func() { ended.Store(true) })()
+		o, err = buildOverlay(reprsOf(r.Deltas), drops, r.Beside, &ended)
+		if ended.Load() {
+			err = context.Cause(ctx)
+		}
+	}()
+	return overlayToBe{func() (*overlay, error) { <-built; return o, err }}
+}
+
 // newOverlay reads deltas, oldest first. Changes of keys that drops says are left out.
 func newOverlay(reprs [][]byte, drops func(key []byte) bool) (*overlay, error) {
+	return buildOverlay(reprs, drops, false, new(atomic.Bool))
+}
+
+// buildOverlay is newOverlay; beside other work it leaves one core alone, if there are several: where all are busy, who waits
+// for the network hears of an answer only when one of them has used up its time, 10 ms later. It ends early, without a use, if ended
+// is set.
+func buildOverlay(reprs [][]byte, drops func(key []byte) bool, beside bool, ended *atomic.Bool) (*overlay, error) {
 	o := &overlay{}
 	_, all, err := countChanges(reprs)
 	if err != nil {
 		return nil, err
 	}
+	cores := runtime.GOMAXPROCS(0)
+	if beside && all < veryManyChanges {
+		cores--
+	}
 	if all >= manyChanges {
-		for 2<<o.shareBits <= min(runtime.GOMAXPROCS(0), 8) {
+		for 2<<o.shareBits <= min(cores, 8) {
 			o.shareBits++
 		}
 	}
@@ -44,6 +84,9 @@ func newOverlay(reprs [][]byte, drops func(key []byte) bool) (*overlay, error) {
 			last, first := uint16(0), true
 			seen[share] = map[uint16]bool{}
 			t.take = func(c change) (bool, error) {
+				if ended.Load() {
+					return false, errEnded
+				}
 				_, state, _, _, err := splitKey(c.key)
 				if err != nil || drops != nil && drops(c.key) {
 					return false, err

@@ -8,8 +8,8 @@ import (
 )
 
 // RestoreOf is what a pointer says of the state that is to be restored, all but the deltas, which the caller reads and adds.
-// fetch opens a file of the base; it is called from several goroutines.
-func RestoreOf(p *checkpoint.Pointer, fetch func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error)) Restore {
+// fetch copies a file of the base, as [Fetch] does; it is called from several goroutines. [checkpoint.Files.DownloadTo] is one.
+func RestoreOf(p *checkpoint.Pointer, fetch func(ctx context.Context, f checkpoint.File, create func() (io.WriteCloser, error)) error) Restore {
 	r := Restore{Checkpoint: p.Checkpoint, Dropped: p.Dropped}
 	for _, o := range p.Operators {
 		for _, s := range o.States {
@@ -25,7 +25,9 @@ func RestoreOf(p *checkpoint.Pointer, fetch func(ctx context.Context, f checkpoi
 			byHash[f.Hash] = f
 			r.Base = append(r.Base, BaseFile{Name: f.Local, Size: f.Size, Hash: f.Hash})
 		}
-		r.Fetch = func(ctx context.Context, f BaseFile) (io.ReadCloser, error) { return fetch(ctx, byHash[f.Hash]) }
+		r.Fetch = func(ctx context.Context, f BaseFile, create func() (io.WriteCloser, error)) error {
+			return fetch(ctx, byHash[f.Hash], create)
+		}
 	}
 	return r
 }

@@ -1,7 +1,11 @@
 package pebblestate
 
 import (
+	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -54,7 +58,7 @@ func history(t *testing.T, seed uint64) {
 					t.Fatal(err)
 				}
 			}
-			if err := b.AddDelta(checkpoint, w.Bytes()); err != nil {
+			if err := b.AddDelta(checkpoint, w); err != nil {
 				t.Fatal(err)
 			}
 		case n < 7:
@@ -189,5 +193,45 @@ func TestARestartUploadsOnlyNewTables(t *testing.T) {
 	want := map[string]string{"a": "1", "b": "2", "c": "3"}
 	if got := dump(t, b, everyGroup, 0); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A fetch that breaks off and begins anew leaves nothing of the first try, and what is too long is damage.
+func TestAFileThatIsFetchedTwiceIsThatOfTheSecondTime(t *testing.T) {
+	fs := vfs.NewMem()
+	content := []byte("content")
+	want := BaseFile{Name: "000001.sst", Size: int64(len(content)), Hash: sha256.Sum256(content)}
+	tries := func(contents ...string) Fetch {
+		return func(_ context.Context, _ BaseFile, create func() (io.WriteCloser, error)) error {
+			for _, c := range contents {
+				if err := fetched([]byte(c), create); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for _, tc := range []struct {
+		fetch Fetch
+		bad   bool
+	}{
+		{tries("content"), false},
+		{tries("cont", "content"), false},
+		{tries("contents and more", "content"), false},
+		{tries("content", "cont"), true},
+		{tries("content", "content and more"), true},
+		{tries("CONTENT"), true},
+	} {
+		err := placeFile(t.Context(), Options{FS: fs}, "f", want, tc.fetch)
+		if errors.Is(err, ErrCorrupt) != tc.bad || (err != nil) != tc.bad {
+			t.Errorf("%v, want damage %t", err, tc.bad)
+			continue
+		}
+		if got, err := hashFile(fs, "f"); !tc.bad && (err != nil || same(got, want) != nil) {
+			t.Errorf("the file is another: %v, %v", got, err)
+		}
+	}
+	if err := placeFile(t.Context(), Options{FS: fs}, "f", want, tries()); err == nil {
+		t.Error("a fetch that creates nothing is no error")
 	}
 }

@@ -3,6 +3,8 @@ package pebblestate
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,12 +18,22 @@ import (
 // storage is the checkpoint's storage of a test: the files of bases by content.
 type storage map[[32]byte][]byte
 
-func (s storage) fetch(_ context.Context, f BaseFile) (io.ReadCloser, error) {
+func (s storage) fetch(_ context.Context, f BaseFile, create func() (io.WriteCloser, error)) error {
 	b, ok := s[f.Hash]
 	if !ok {
-		return nil, fmt.Errorf("%s: %w", f.Name, os.ErrNotExist)
+		return fmt.Errorf("%s: %w", f.Name, os.ErrNotExist)
 	}
-	return io.NopCloser(bytes.NewReader(b)), nil
+	return fetched(b, create)
+}
+
+// fetched writes what is fetched to where it is to go.
+func fetched(content []byte, create func() (io.WriteCloser, error)) error {
+	w, err := create()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.Clone(content)) // which may be changed by who writes it
+	return errors.Join(err, w.Close())
 }
 
 // store uploads the new files of a base.
@@ -84,7 +96,7 @@ func add(t testing.TB, b *Backend, checkpoint int64, state uint16, pairs ...stri
 			t.Fatal(err)
 		}
 	}
-	if err := b.AddDelta(checkpoint, w.Bytes()); err != nil {
+	if err := b.AddDelta(checkpoint, w); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -126,4 +138,17 @@ func dump(t testing.TB, b *Backend, groups stream.KeyGroupRange, state uint16) m
 		t.Fatal(err)
 	}
 	return out
+}
+
+// rawChange adds a change whose key is encoded already, or is none.
+func rawChange(w *DeltaWriter, c change) {
+	kind := kindSet
+	if c.deleted {
+		kind = kindDelete
+	}
+	b := append(binary.AppendUvarint([]byte{kind}, uint64(len(c.key))), c.key...)
+	if !c.deleted {
+		b = append(binary.AppendUvarint(b, uint64(len(c.value))), c.value...)
+	}
+	w.raw(b, 0)
 }

@@ -93,7 +93,7 @@ func (tr *transcript) command(d *datadriven.TestData, out *strings.Builder) erro
 			}
 		}
 		tr.newest = int64(checkpoint)
-		return tr.b.AddDelta(int64(checkpoint), w.Bytes())
+		return tr.b.AddDelta(int64(checkpoint), w)
 	case "merge":
 		_, err := tr.b.MergeDeltas(0)
 		return err

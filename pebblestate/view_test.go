@@ -62,7 +62,7 @@ func TestAViewGivesEveryEntryInOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := b.AddDelta(checkpoint, w.Bytes()); err != nil {
+			if err := b.AddDelta(checkpoint, w); err != nil {
 				t.Fatal(err)
 			}
 			if uint64(checkpoint) == seed {
@@ -183,7 +183,7 @@ func TestTheLastKeyGroupIsFound(t *testing.T) {
 		if err := w.Put(group, 0, "k", nil, []byte("v")); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.AddDelta(checkpoint, w.Bytes()); err != nil {
+		if err := b.AddDelta(checkpoint, w); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,25 +14,27 @@ import (
 )
 
 // Fence takes over every slot: it asks for a new producer epoch of each, which aborts what is open there and makes every
-// older producer fail. It waits until that is done, at most for RequestTimeout. It reads the cluster's transaction.version
-// first, since what may be sent depends on it.
+// older producer fail. It waits until that is done, at most for RequestTimeout. Beside it, it reads the cluster's
+// transaction.version, on which depends what may be sent later.
 func (t *KafkaTransactions) Fence(ctx context.Context) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
-	features, err := t.cluster.Features(ctx)
-	if err != nil {
-		return err
-	}
-	t.version = features.TransactionVersion()
 	var wg sync.WaitGroup
-	errs := make([]error, Slots)
+	errs := make([]error, 1+Slots)
+	// What is sent to fence is the same for every version.
+	wg.Go(func() {
+		features, err := t.cluster.Features(ctx)
+		errs[0], t.version = err, features.TransactionVersion()
+	})
+	// The first commit will need it.
+	wg.Go(func() { _, _ = t.coordinator(ctx, coordinatorKey{groupCoordinator, t.config.Group}) })
 	for i, s := range t.slots {
 		wg.Go(func() {
 			if err := t.initProducer(ctx, s); err != nil {
-				errs[i] = inTransaction(s.name, err)
+				errs[1+i] = inTransaction(s.name, err)
 			}
 			t.config.Fault.At(fault.SlotFenced)
 		})

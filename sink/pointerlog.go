@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -41,6 +42,11 @@ type PointerLog struct {
 	count   int
 	// most is the topic's max.message.bytes.
 	most int
+	// found is what Find has found, for Ensure; made says that Ensure has made the topic.
+	found *foundLog
+	made  bool
+	// known is the topic with its leaders as last asked for, nil if it has to be asked for: see withLeader.
+	known atomic.Pointer[kafka.Topic]
 }
 
 // NewPointerLog uses cl, which it does not close.
@@ -85,30 +91,50 @@ var wanted = []struct{ name, value, why string }{
 	{"retention.bytes", "-1", "Kafka would delete pointers that are still needed"},
 }
 
+type foundLog struct {
+	topic    kafka.Topic
+	settings kafka.TopicSettings
+}
+
+// Find looks for the checkpoint topic, and makes nothing: kafka.ErrNoTopic if there is none. Ensure need not ask again then. The
+// two are not to be called at the same time.
+func (l *PointerLog) Find(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	var found foundLog
+	var settingsErr error
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		found.settings, settingsErr = l.cluster.TopicSettings(ctx, l.config.Topic)
+	}()
+	var err error
+	found.topic, err = l.cluster.Topic(ctx, l.config.Topic)
+	if <-asked; err == nil && settingsErr == nil && found.topic.HasLeaders() {
+		l.found = &found
+		l.known.Store(&found.topic)
+	}
+	return err
+}
+
+// Made reports whether Ensure has made the topic, which has no pointer then.
+func (l *PointerLog) Made() bool { return l.made }
+
 // Ensure makes the checkpoint topic if it does not exist, waits for its leader, and checks the settings that pointers
 // depend on; one that does not fit is an error that names it.
 func (l *PointerLog) Ensure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
-	_, err := l.cluster.Topic(ctx, l.config.Topic)
-	if errors.Is(err, kafka.ErrNoTopic) {
-		if err = l.create(ctx); err == nil {
-			err = l.cluster.WaitEverywhere(ctx, l.config.Topic)
+	found := l.found
+	if l.found = nil; found == nil {
+		var err error
+		if found, err = l.insist(ctx); err != nil {
+			return fmt.Errorf("checkpoint topic: %w", err)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("checkpoint topic: %w", err)
-	}
-	topic, err := l.cluster.WaitTopic(ctx, l.config.Topic)
-	if err != nil {
-		return fmt.Errorf("checkpoint topic: %w", err)
-	}
+	topic, settings := found.topic, found.settings
 	if int(l.config.Partition) >= len(topic.Partitions) {
 		return fmt.Errorf("checkpoint topic %s: it has %d partitions, and partition %d is needed", topic.Name, len(topic.Partitions), l.config.Partition)
-	}
-	settings, err := l.settings(ctx)
-	if err != nil {
-		return fmt.Errorf("checkpoint topic: %w", err)
 	}
 	got := map[string]string{
 		"cleanup.policy":  settings.CleanupPolicy,
@@ -121,7 +147,31 @@ func (l *PointerLog) Ensure(ctx context.Context) error {
 		}
 	}
 	l.id, l.count, l.most = topic.ID, len(topic.Partitions), settings.MaxMessageBytes
+	l.known.Store(&topic)
 	return nil
+}
+
+// insist makes the topic if it does not exist, waits until it has leaders, and reads its settings.
+func (l *PointerLog) insist(ctx context.Context) (found *foundLog, err error) {
+	found = &foundLog{}
+	found.topic, err = l.cluster.Topic(ctx, l.config.Topic)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		if err = l.create(ctx); err != nil {
+			return nil, err
+		}
+		everywhere := make(chan error, 1)
+		go func() { everywhere <- l.cluster.WaitEverywhere(ctx, l.config.Topic) }()
+		found.topic, err = l.cluster.WaitTopic(ctx, l.config.Topic)
+		if waited := <-everywhere; err == nil {
+			err = waited
+		}
+	} else if err == nil && !found.topic.HasLeaders() {
+		found.topic, err = l.cluster.WaitTopic(ctx, l.config.Topic)
+	}
+	if err == nil {
+		found.settings, err = l.settings(ctx)
+	}
+	return found, err
 }
 
 // settings asks again for a while: a topic that has just been made is not known to every broker.
@@ -158,7 +208,7 @@ func (l *PointerLog) create(ctx context.Context) error {
 	}
 	for _, t := range resp.Topics {
 		err := kerr.ErrorForCode(t.ErrorCode)
-		if err == nil || errors.Is(err, kerr.TopicAlreadyExists) {
+		if l.made = err == nil; l.made || errors.Is(err, kerr.TopicAlreadyExists) {
 			continue
 		}
 		if t.ErrorMessage != nil && *t.ErrorMessage != "" {

@@ -16,23 +16,13 @@ import (
 // GroupCheckpoint is the latest checkpoint that the metadata of the group's offsets names, 0 if none does. It waits as
 // GroupOffset does.
 func (l *PointerLog) GroupCheckpoint(ctx context.Context) (int64, error) {
-	_, metadata, ok, err := l.GroupOffset(ctx)
-	if err != nil {
-		return 0, err
-	}
-	latest := int64(0)
-	if ok {
-		if latest, err = strconv.ParseInt(metadata, 10, 64); err != nil {
-			return 0, fmt.Errorf("group %s: offset of topic %s: metadata %q is not a checkpoint ID", l.config.Group, l.config.Topic, metadata)
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	var backoff kafka.Backoff
 	for {
-		others, err := l.sourceMarks(ctx)
+		latest, err := l.groupMarks(ctx)
 		if err == nil {
-			return max(latest, others), nil
+			return latest, nil
 		}
 		if !kafka.IsRetriable(err) && !errors.Is(err, kerr.UnstableOffsetCommit) || !backoff.Wait(ctx) {
 			return 0, fmt.Errorf("group %s: %w", l.config.Group, err)
@@ -48,8 +38,8 @@ func MarkedCheckpoint(metadata string) (id int64, ok bool) {
 	return id, ours && err == nil
 }
 
-// sourceMarks is the latest checkpoint in the metadata of all of the group's offsets but that of the checkpoint partition.
-func (l *PointerLog) sourceMarks(ctx context.Context) (latest int64, err error) {
+// groupMarks is the latest checkpoint in the metadata of all of the group's offsets, that of the checkpoint partition included.
+func (l *PointerLog) groupMarks(ctx context.Context) (latest int64, err error) {
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable = true
 	group := kmsg.NewOffsetFetchRequestGroup()
@@ -70,6 +60,17 @@ func (l *PointerLog) sourceMarks(ctx context.Context) (latest int64, err error) 
 					return 0, err
 				}
 				if p.Metadata == nil {
+					continue
+				}
+				if p.Partition == l.config.Partition && (t.Topic == l.config.Topic || t.TopicID == l.id && l.id != [16]byte{}) {
+					if p.Offset < 0 {
+						continue
+					}
+					id, err := strconv.ParseInt(*p.Metadata, 10, 64)
+					if err != nil {
+						return 0, fmt.Errorf("offset of topic %s: metadata %q is not a checkpoint ID", l.config.Topic, *p.Metadata)
+					}
+					latest = max(latest, id)
 					continue
 				}
 				if id, ok := MarkedCheckpoint(*p.Metadata); ok {

@@ -43,7 +43,7 @@ func (l *PointerLog) ofProducer(ctx context.Context, producer int64, epoch int16
 			return found, l.wrap(err)
 		}
 		if next <= from {
-			if !backoff.Wait(ctx) {
+			if !l.again(ctx, &backoff) {
 				return found, l.wrap(fmt.Errorf("reading from offset %d on: %w", from, ctx.Err()))
 			}
 			continue

@@ -75,10 +75,16 @@ func (l *PointerLog) At(ctx context.Context, offset int64) (*LoggedPointer, erro
 		default:
 			err = fmt.Errorf("reading at offset %d: the broker has nothing there yet", offset)
 		}
-		if !backoff.Wait(ctx) {
+		if !l.again(ctx, &backoff) {
 			return nil, l.wrap(err)
 		}
 	}
+}
+
+// again waits before a node is asked again that did not have what others may have, and lets it be asked anew which one leads.
+func (l *PointerLog) again(ctx context.Context, backoff *kafka.Backoff) bool {
+	l.known.Store(nil)
+	return backoff.Wait(ctx)
 }
 
 // Since returns the committed records from one offset to before another, which the caller has written and which is
@@ -98,13 +104,11 @@ func (l *PointerLog) startsAfter(ctx context.Context, offset int64) bool {
 }
 
 // backwards returns the last max committed records below end, newest first. It reads a piece at the end, and pieces before
-// it, each four times as long, while there are not enough: what was aborted, and what ends transactions, stands between.
+// it, each four times as long, while there are not enough: what was aborted, and what ends transactions, stands between. Where
+// the partition begins is asked for only if the first piece is not enough.
 func (l *PointerLog) backwards(ctx context.Context, end int64, max int) ([]LoggedPointer, error) {
-	start, err := l.offset(ctx, earliest, everything)
-	if err != nil {
-		return nil, err
-	}
 	var newest []LoggedPointer
+	start, known := int64(0), false
 	for piece := int64(2*max + 2); end > start && len(newest) < max; piece *= 4 {
 		from := end - min(piece, end-start)
 		part, err := l.read(ctx, from, end)
@@ -114,6 +118,12 @@ func (l *PointerLog) backwards(ctx context.Context, end int64, max int) ([]Logge
 		slices.Reverse(part)
 		newest = append(newest, part...)
 		end = from
+		if !known && end > 0 && len(newest) < max {
+			if start, err = l.offset(ctx, earliest, everything); err != nil {
+				return nil, err
+			}
+			known = true
+		}
 	}
 	return newest[:min(max, len(newest))], nil
 }
@@ -137,7 +147,7 @@ func (l *PointerLog) read(ctx context.Context, from, to int64) ([]LoggedPointer,
 			return nil, err
 		}
 		if next <= from {
-			if !backoff.Wait(ctx) {
+			if !l.again(ctx, &backoff) {
 				return nil, fmt.Errorf("reading from offset %d on: %w", from, ctx.Err())
 			}
 			continue
@@ -194,20 +204,38 @@ func (l *PointerLog) fetch(ctx context.Context, offset int64, size int32) (recor
 	return records, next, nil
 }
 
-// withLeader calls fn with the partition's leader, again with another while the answer is that it may work later.
+// withLeader calls fn with the partition's leader, again with another while the answer is that it may work later. Who leads is
+// asked for once, and again after any error: a node that leads no more says so, unless it does not know it, and then those that
+// tell who leads may not know it either (docs/decisions/0012).
 func (l *PointerLog) withLeader(ctx context.Context, fn func(context.Context, *kgo.Broker, [16]byte) error) error {
 	var backoff kafka.Backoff
 	for {
-		topic, err := l.cluster.Topic(ctx, l.config.Topic)
-		if err == nil {
-			leader := leaderOf(topic, l.config.Partition)
-			if leader < 0 {
-				err = kerr.LeaderNotAvailable
-			} else {
-				err = fn(ctx, l.client.Broker(int(leader)), topic.ID)
+		var err error
+		topic := l.known.Load()
+		remembered := topic != nil
+		if !remembered {
+			var found kafka.Topic
+			if found, err = l.cluster.Topic(ctx, l.config.Topic); err == nil {
+				topic = &found
 			}
 		}
-		if err == nil || !kafka.IsRetriable(err) || errors.Is(err, kafka.ErrNoTopic) || !backoff.Wait(ctx) {
+		if err == nil {
+			leader := leaderOf(*topic, l.config.Partition)
+			if leader < 0 {
+				err = kerr.LeaderNotAvailable
+			} else if err = fn(ctx, l.client.Broker(int(leader)), topic.ID); err == nil && !remembered {
+				l.known.Store(topic)
+			}
+		}
+		if err != nil {
+			l.known.Store(nil)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case remembered && ctx.Err() == nil:
+			continue // what was remembered may be what is wrong
+		case !kafka.IsRetriable(err) || errors.Is(err, kafka.ErrNoTopic) || !backoff.Wait(ctx):
 			return err
 		}
 	}

@@ -39,22 +39,30 @@ const (
 	committedOnly int8 = 1
 )
 
-// waitStable takes the end of the partition and waits until everything below is decided. It returns the end.
+// waitStable takes the end of the partition and waits until everything below is decided. It returns the end. Both are asked for
+// at once: if the last stable offset, whenever it is told, is not below the end, whenever that is told, everything below that end
+// is decided.
 func (l *PointerLog) waitStable(ctx context.Context) (int64, error) {
-	end, err := l.offset(ctx, latest, everything)
-	if err != nil {
-		return 0, err
-	}
+	var end int64
+	var endErr error
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		end, endErr = l.offset(ctx, latest, everything)
+	}()
 	var backoff kafka.Backoff
 	for {
 		stable, err := l.offset(ctx, latest, committedOnly)
+		if <-asked; endErr != nil {
+			return 0, endErr
+		}
 		if err != nil {
 			return 0, err
 		}
 		if stable >= end {
 			return end, nil
 		}
-		if !backoff.Wait(ctx) {
+		if !l.again(ctx, &backoff) {
 			return 0, &OpenTransactionError{LastStable: stable, End: end, Producers: l.openProducers(ctx)}
 		}
 	}

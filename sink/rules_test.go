@@ -3,7 +3,10 @@ package sink
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +83,57 @@ func TestAPartitionHasOneBatchOnItsWay(t *testing.T) {
 	ctx := testContext(t)
 	must(t, complete(ctx, txns, 1))
 	must(t, complete(ctx, txns, 2))
+}
+
+// A broker works on one request of a connection at a time: two large ones come over two, and none waits for the other.
+func TestLargeRequestsAreWorkedOnSideBySide(t *testing.T) {
+	c := newCluster(t, kfake.NumBrokers(1))
+	config := testConfig(newClient(t, c))
+	config.Compression = "none"
+	txns := newTransactions(t, config)
+	w := startWriting(t, txns, "out")
+	held, release := make(chan struct{}), make(chan struct{})
+	var asked atomic.Bool
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if !asked.Swap(true) {
+			c.SleepControl(func() {
+				close(held)
+				<-release
+			})
+		}
+		return nil, nil, false
+	})
+	ctx := testContext(t)
+	write := func(partition int) {
+		t.Helper()
+		must(t, w.Write(record(keyOf(partition, len(w.(*writer).open)), strings.Repeat("v", largeRequest))))
+		must(t, w.Flush())
+	}
+	write(0)
+	<-held
+	write(1)
+	for txns.Stats().Records == 0 {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("the second request waits for the first")
+		}
+	}
+	close(release)
+	must(t, w.Barrier(1))
+	must(t, complete(ctx, txns, 1))
+	if n := len(committed(t, config.Client, "out")); n != 2 {
+		t.Errorf("%d records were committed, want 2", n)
+	}
+}
+
+// keyOf is a key of a partition.
+func keyOf(partition, partitions int) string {
+	for i := 0; ; i++ {
+		if key := strconv.Itoa(i); int(partitionOf([]byte(key), partitions)) == partition {
+			return key
+		}
+	}
 }
 
 // Rule 6: a commit is one if the broker says so. Fenced after everything else was in the transaction, it is none.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -17,6 +18,8 @@ const (
 	inflight = 2
 	// requestBytes is up to which size further batches are put into a request.
 	requestBytes = 8 << 20
+	// largeRequest is from which size on a request is worth a connection of its own.
+	largeRequest = 128 << 10
 )
 
 // newBroker begins to send to a broker. The lock is held.
@@ -24,8 +27,8 @@ func (t *KafkaTransactions) newBroker(id int32) *broker {
 	b := &broker{id: id, conn: t.client.Broker(int(id))}
 	b.wake.L = &t.mu
 	t.brokers[id] = b
-	for range inflight {
-		s := &sender{t: t, to: b}
+	for i := range inflight {
+		s := &sender{t: t, to: b, conn: b.conn, second: i > 0}
 		t.spawn(s.run)
 	}
 	return b
@@ -33,13 +36,17 @@ func (t *KafkaTransactions) newBroker(id int32) *broker {
 
 // sender has one produce request at a time on its way to a broker.
 type sender struct {
-	t  *KafkaTransactions
-	to *broker
+	t    *KafkaTransactions
+	to   *broker
+	conn *kgo.Broker
+	// second: another sender sends to the same broker over the connection that all use at first.
+	second bool
 	// parts are the partitions whose heads are in the request, grouped by topic as in the request.
 	parts []*partition
 	// answered says which of parts the broker has answered.
 	answered []bool
 	req      kmsg.ProduceRequest
+	size     int // of the batches in it, in bytes
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -73,7 +80,7 @@ func (s *sender) take() bool {
 	s.parts = s.parts[:0]
 	left := s.to.ready[:0]
 	var first *batch
-	size := 0
+	s.size = 0
 	for _, p := range s.to.ready {
 		b := p.head
 		if p.leader != s.to.id {
@@ -84,12 +91,12 @@ func (s *sender) take() bool {
 		if first == nil {
 			first = b
 		}
-		fits := size == 0 || size+len(b.out.b) <= requestBytes
+		fits := s.size == 0 || s.size+len(b.out.b) <= requestBytes
 		if !fits || b.transactional != first.transactional || b.slot != first.slot {
 			left = append(left, p)
 			continue
 		}
-		size += len(b.out.b)
+		s.size += len(b.out.b)
 		p.offered, p.inflight = false, true
 		s.parts = append(s.parts, p)
 	}
@@ -136,11 +143,37 @@ func (s *sender) send(ctx context.Context, id identity, deadline time.Time) (*km
 		newest = 12
 	}
 	t.requests.Add(1)
-	resp, err := s.to.conn.Request(ctx, pinnedProduce{&s.req, newest})
+	s.connect()
+	resp, err := s.conn.Request(ctx, pinnedProduce{&s.req, newest})
 	if err != nil {
 		return nil, err
 	}
 	return resp.(*kmsg.ProduceResponse), nil
+}
+
+// connect gives the second sender to a broker a connection of its own, once it has much to send: the broker works on the
+// requests of a connection one after the other, on one core.
+func (s *sender) connect() {
+	if !s.second || s.size < largeRequest {
+		return
+	}
+	if cl := s.t.secondClient(); cl != nil {
+		s.conn, s.second = cl.Broker(int(s.to.id)), false
+	}
+}
+
+// secondClient makes a client like the first, whose connections are its own; nil if that fails.
+func (t *KafkaTransactions) secondClient() *kgo.Client {
+	t.secondMu.Lock()
+	defer t.secondMu.Unlock()
+	if t.second == nil {
+		var err error
+		if t.second, err = kgo.NewClient(t.client.Opts()...); err != nil {
+			t.config.Logger.Warn("one connection to a broker has to do for all that is written", "error", err)
+			return nil
+		}
+	}
+	return t.second
 }
 
 // build fills the request anew, keeping its slices.

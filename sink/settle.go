@@ -72,13 +72,20 @@ func (t *KafkaTransactions) Settle(ctx context.Context, log *PointerLog, topics 
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
 	all := append([]string{t.config.CheckpointTopic}, topics...)
+	t.lookUp(all)
+	var group bool
+	var groupErr error
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		group, groupErr = t.groupUndecided(ctx, log)
+	}()
 	left, err := t.undecided(ctx, all)
-	if err != nil {
+	if <-asked; err != nil {
 		return fmt.Errorf("looking for undecided transactions: %w", err)
 	}
-	group, err := t.groupUndecided(ctx, log)
-	if err != nil {
-		return err
+	if groupErr != nil {
+		return groupErr
 	}
 	if len(left) == 0 && !group {
 		return nil
@@ -120,6 +127,19 @@ func (t *KafkaTransactions) Settle(ctx context.Context, log *PointerLog, topics 
 		}
 	}
 	return t.waitDecided(ctx, all)
+}
+
+// lookUp asks beforehand about topics that will be written to. What goes wrong is found when they are.
+func (t *KafkaTransactions) lookUp(names []string) {
+	t.spawn(func(ctx context.Context) {
+		ctx, cancel := t.bounded(ctx)
+		defer cancel()
+		for _, name := range names {
+			if _, err := t.topic(ctx, name); err != nil {
+				return
+			}
+		}
+	})
 }
 
 func btoi(b bool) int {

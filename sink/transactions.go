@@ -26,7 +26,10 @@ type KafkaTransactions struct {
 	client  *kgo.Client
 	own     bool // Close closes the client
 	cluster *kafka.Cluster
-	codec   *codec
+	// second is a client for further connections; nil until much is written.
+	second   *kgo.Client
+	secondMu sync.Mutex
+	codec    *codec
 	// version is the cluster's transaction.version as of Fence.
 	version int
 
@@ -209,6 +212,9 @@ func (t *KafkaTransactions) Close() {
 	t.fail(errClosed)
 	t.cancel()
 	t.wg.Wait()
+	if t.second != nil {
+		t.second.Close()
+	}
 	if t.own {
 		t.client.Close()
 	}

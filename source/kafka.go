@@ -71,8 +71,9 @@ func (s Spec) Open(ctx context.Context, env Env) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", env.Name, err)
 	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	return &kafkaSource{
-		opts: s.Kafka, env: env, client: client,
+		opts: s.Kafka, env: env, client: client, life: life, endLife: end,
 		ids:   map[string][16]byte{},
 		known: map[partitionKey]bool{},
 		ends:  map[partitionKey]*atomic.Int64{},
@@ -102,6 +103,12 @@ type kafkaSource struct {
 	env    Env
 	client *kgo.Client // of Resolve; each reader has its own, as a fetch holds a connection until there is something
 
+	// life ends with the source. It is that of connecting for readers that do not run yet: see dialed.
+	life    context.Context
+	endLife context.CancelFunc
+	// waiting are the clients that no reader has taken.
+	waiting []*dialed
+
 	lookedAt   atomic.Int64
 	partitions atomic.Int64
 
@@ -120,7 +127,19 @@ func (s *kafkaSource) topicID(name string) [16]byte {
 	return s.ids[name]
 }
 
-func (s *kafkaSource) Close() { s.client.Close() }
+func (s *kafkaSource) Close() {
+	s.endLife()
+	s.client.Close()
+	s.mu.Lock()
+	waiting := s.waiting
+	s.waiting = nil
+	s.mu.Unlock()
+	for _, d := range waiting {
+		if client, err := d.take(); err == nil {
+			client.Close()
+		}
+	}
+}
 
 func (s *kafkaSource) Topics() []checkpoint.Topic {
 	s.mu.RLock()
@@ -162,7 +181,11 @@ func (s *kafkaSource) Reader(subtask, parallelism int, splits []checkpoint.Split
 	if parallelism < 1 || subtask < 0 || subtask >= parallelism {
 		return nil, fmt.Errorf("source %s: subtask %d of %d", s.env.Name, subtask, parallelism)
 	}
-	return &kafkaReader{src: s, subtask: subtask, parallelism: parallelism, initial: slices.Clone(splits)}, nil
+	r := &kafkaReader{src: s, subtask: subtask, parallelism: parallelism, initial: slices.Clone(splits), ahead: dialAhead(s.life, s.env.Dial)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, r.ahead)
+	return r, nil
 }
 
 // located adds the step's name to an error, but for the end of a context.

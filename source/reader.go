@@ -22,6 +22,8 @@ type kafkaReader struct {
 	subtask, parallelism int
 	initial              []checkpoint.Split
 
+	// ahead is the client that is being connected since the reader was made; nil once it is taken.
+	ahead  *dialed
 	client *kgo.Client
 	// parts carries what was fetched to Run; found brings partitions that were discovered.
 	parts chan []part
@@ -49,7 +51,7 @@ type broker struct {
 }
 
 func (r *kafkaReader) Run(ctx context.Context, events chan<- Event) error {
-	client, err := r.src.env.Dial(ctx)
+	client, err := r.connect(ctx)
 	if err != nil {
 		return r.src.located(err)
 	}

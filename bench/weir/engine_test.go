@@ -30,9 +30,13 @@ func TestInputBatchesFollowEachOther(t *testing.T) {
 
 func TestTheEngineAloneWritesEveryResult(t *testing.T) {
 	const records = partitions * batchRecords
-	for _, parallelism := range []int{1, 2} {
-		g := job.New("alone")
-		works["w3"](g, source.Kafka(source.KafkaOptions{Topics: []string{"in"}}), sink.Kafka(sink.KafkaOptions{Topic: "out"}))
+	fromFile, err := yamlGraph("../jobs/w3.yaml", "in", "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inGo := job.New("alone")
+	works["w3"](inGo, source.Kafka(source.KafkaOptions{Topics: []string{"in"}}), sink.Kafka(sink.KafkaOptions{Topic: "out"}))
+	for parallelism, g := range map[int]*job.Graph{1: inGo, 2: fromFile} {
 		dir := t.TempDir()
 		options := job.Options{Parallelism: parallelism, Checkpoint: checkpoint.Options{
 			Storage: filepath.Join(dir, "state"), LocalDir: filepath.Join(dir, "local"),

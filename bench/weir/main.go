@@ -7,7 +7,8 @@
 //	w7  pairs each event with amount > 20 with the user's others of the 60 s after it and writes {"user","a","b","ts_a","ts_b"}
 //
 // It reads from the earliest offset, or goes on from its last checkpoint, and runs until SIGTERM. With -engine N it needs
-// no broker: N records come from memory and the results are dropped (engine.go).
+// no broker: N records come from memory and the results are dropped (engine.go). There -yaml measures a file of bench/jobs
+// instead, of the same work; the options are those of the flags.
 package main
 
 import (
@@ -40,6 +41,7 @@ func run() int {
 	memory := checkpoint.Bytes(0)
 	flag.TextVar(&memory, "memory", memory, "budget for state in memory, for example 512MB; 0 for the engine's default")
 	engine := flag.Int("engine", 0, "measure the engine alone with so many records out of memory")
+	yamlFile := flag.String("yaml", "", "with -engine: measure this job file in place of the Go job")
 	address := flag.String("address", "off", "HTTP address, for metrics")
 	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile to: of the whole run, or of what is measured with -engine")
 	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
@@ -70,6 +72,13 @@ func run() int {
 	}
 	var code int
 	if *engine > 0 {
+		if *yamlFile != "" {
+			var err error
+			if g, err = yamlGraph(*yamlFile, *in, *out); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return cli.ExitUsage
+			}
+		}
 		code = alone(g, options, engineRun{*work, *in, *out, *engine, *cpuProfile})
 	} else {
 		code = profiled(*cpuProfile, func() int {

@@ -100,17 +100,6 @@ func AppendSeen(dst []byte, seen uint64) []byte { return binary.AppendUvarint(ds
 // Append writes a value.
 func Append(dst []byte, f Form, v Value) []byte {
 	switch f {
-	case Count:
-		return binary.AppendUvarint(dst, v.Words[0])
-	case Int:
-		return binary.AppendVarint(dst, int64(v.Words[0]))
-	case Float, Mean:
-		dst = binary.BigEndian.AppendUint64(dst, v.Words[0])
-		dst = binary.BigEndian.AppendUint64(dst, v.Words[1])
-		if f == Mean {
-			dst = binary.AppendUvarint(dst, v.Words[2])
-		}
-		return dst
 	case Text:
 		return appendText(dst, v.Text)
 	case Set:
@@ -120,8 +109,29 @@ func Append(dst []byte, f Form, v Value) []byte {
 		}
 		return dst
 	}
-	return binary.BigEndian.AppendUint64(dst, v.Words[0])
+	return AppendWords(dst, f, v.Words)
 }
+
+// AppendWords is Append for a form that consists of words.
+func AppendWords(dst []byte, f Form, words []uint64) []byte {
+	switch f {
+	case Count:
+		return AppendCount(dst, words[0])
+	case Int:
+		return binary.AppendVarint(dst, int64(words[0]))
+	case Float, Mean:
+		dst = binary.BigEndian.AppendUint64(dst, words[0])
+		dst = binary.BigEndian.AppendUint64(dst, words[1])
+		if f == Mean {
+			dst = AppendCount(dst, words[2])
+		}
+		return dst
+	}
+	return binary.BigEndian.AppendUint64(dst, words[0])
+}
+
+// AppendCount is Append for a Count.
+func AppendCount(dst []byte, n uint64) []byte { return binary.AppendUvarint(dst, n) }
 
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)

@@ -301,3 +301,13 @@ func TestReportsAreReadByPrograms(t *testing.T) {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
+
+// What Go's runtime may have, with the program itself, is at most the budget and a quarter of it, or about 100 MiB.
+func TestTheHeapLeavesRoomForTheRestOfTheProcess(t *testing.T) {
+	for _, memory := range []int64{16 << 20, 512e6, 512 << 20, 8 << 30} {
+		heap := Heap(&checkpoint.Options{Memory: checkpoint.Bytes(memory)})
+		if most := memory + max(memory/4, 110<<20); heap <= memory || heap+text > most {
+			t.Errorf("of a budget of %d the heap may have %d", memory, heap)
+		}
+	}
+}

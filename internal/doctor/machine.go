@@ -88,8 +88,17 @@ type MemoryLimits struct {
 // Overhead is what a job needs beside state and buffers, in bytes; an idle one takes about 40 MB.
 const Overhead = 64 << 20
 
-// Budget is what a job may take, in bytes: its state, the producer's buffers and the program itself. `processor run` keeps
-// the heap to it.
+// text is about what the program itself has in memory beside Go's heap and stacks, in bytes.
+const text = 40 << 20
+
+// Heap is what Go's runtime may have for a job, in bytes, so that the whole process stays under the budget and a quarter of it,
+// or the budget and about 100 MiB if that is more. The budget has shares for all that state needs; what is beside it is for
+// buffers of sources and sinks and for garbage.
+func Heap(o *checkpoint.Options) int64 {
+	return int64(o.Memory) + max(int64(o.Memory)/4-text-Overhead/4, Overhead)
+}
+
+// Budget is what a job needs if it uses all that it may, in bytes: its state, the producer's buffers and the program itself.
 func Budget(o *checkpoint.Options, buffered int64) int64 {
 	return int64(o.Memory) + buffered + Overhead
 }

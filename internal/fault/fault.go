@@ -16,7 +16,7 @@ const (
 	PointerRead     Step = "pointer-read"      // the last pointer is known
 	Resolved        Step = "resolved"          // what to begin from is decided
 	SourceOpened    Step = "source-opened"     // the splits of one source are resolved
-	DeltaRead       Step = "delta-read"        // one delta is fetched
+	DeltaRead       Step = "delta-read"        // one delta is fetched, maybe before anybody is fenced
 	SavepointCopied Step = "savepoint-adopted" // the files of a savepoint are in the job's own storage
 	BaseFilePlaced  Step = "base-file-placed"  // one file of the base is in the working directory
 	StateOpened     Step = "state-opened"      // Pebble is open

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -41,6 +42,14 @@ type attempt struct {
 	// writing is closed when Pebble has the base that is being written; nil if none is.
 	writing atomic.Pointer[chan struct{}]
 
+	// aside is what is asked and opened beside the recovery; topics, clusterID, listed1 and opening are answers, or wait for them:
+	// the job's topics as they were looked up last, the cluster's ID, the newest pointer that is committed, and sources.
+	aside     *aside
+	topics    foundTopics
+	clusterID func() (string, error)
+	listed1   func() ([]sink.LoggedPointer, error)
+	opening   map[*Node]func() (source.Source, error)
+
 	client *kgo.Client
 	log    *sink.PointerLog
 	tx     sink.Transactions
@@ -54,7 +63,11 @@ type attempt struct {
 	savepointFiles *checkpoint.Files
 	savepoint      *checkpoint.Manifest
 	backend        *pebblestate.Backend
-	sources        map[*Node]source.Source
+	// ahead is the state that is opened before it is known that it is the one to begin from; nil if none is.
+	ahead *ahead
+	// readBefore are deltas that need not be read any more, by hash: see ahead.readBefore.
+	readBefore map[checkpoint.Hash][]byte
+	sources    map[*Node]source.Source
 	// foreign are the clients of sources on another cluster than the sinks', by source.
 	foreign map[string]*kgo.Client
 	closers []func()
@@ -85,8 +98,9 @@ type attempt struct {
 	readers   []*sourceSubtask
 	operators []*operatorSubtask
 
-	group *errgroup.Group
-	coord *coordination
+	group      *errgroup.Group
+	coord      *coordination
+	firstBatch sync.Once
 }
 
 // build makes every chain and what feeds it. Operators declare their states here, so what does not fit is found before
@@ -262,6 +276,9 @@ func (a *attempt) acknowledge(s *snapshot) error {
 
 func (a *attempt) sourceEnded() { a.coord.send(sourceEnd{}) }
 
+// through notes that a batch of records has gone through a source's chain: the first one is told.
+func (a *attempt) through() { a.firstBatch.Do(func() { a.coord.send(firstRecords{}) }) }
+
 func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoint.AtLeastOnce }
 
 func (a *attempt) store() operators.StateStore {
@@ -280,6 +297,10 @@ func (s stateStore) StateID(operator string, d operators.StateDesc) (uint16, err
 
 // close releases what the attempt holds, last opened first.
 func (a *attempt) close() {
+	defer a.aside.close()
+	if a.aside != nil {
+		a.aside.cancel()
+	}
 	for i := len(a.closers) - 1; i >= 0; i-- {
 		a.closers[i]()
 	}

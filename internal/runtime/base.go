@@ -56,11 +56,26 @@ func (a *attempt) baseDue() bool {
 func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
 	entries := int64(0)
 	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
-	live := a.backend.LiveBytes(entries)
-	if a.pressed() {
-		live = math.MaxInt64 / 8 // only a base makes room
+	if !a.pressed() {
+		return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), a.cfg.Checkpoint.BaseAfter)
 	}
-	return checkpoint.DecideMerge(sizes, live, a.cfg.Checkpoint.BaseAfter)
+	m := checkpoint.DecideMerge(sizes, math.MaxInt64/8, a.cfg.Checkpoint.BaseAfter) // only a base makes room
+	return underPressure(m, sizes, int64(a.cfg.Checkpoint.Memory)/32)
+}
+
+// underPressure turns a merge of more than most bytes into a base: it would need more memory than it merges, and makes no room.
+func underPressure(m checkpoint.Merge, sizes []int64, most int64) checkpoint.Merge {
+	if m.Kind != checkpoint.MergeDeltas {
+		return m
+	}
+	bytes := int64(0)
+	for _, s := range sizes[m.From:] {
+		bytes += s
+	}
+	if bytes > most {
+		m.Kind = checkpoint.MergeBase
+	}
+	return m
 }
 
 func deltaSizes(deltas []checkpoint.Delta) []int64 {

@@ -35,7 +35,7 @@ func (j *Job) CheckSavepoint(ctx context.Context) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	topics, err := a.sinkTopics(ctx)
+	topics, err := a.findTopics(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/fault"
+	"github.com/weirstream/weir/pebblestate"
 	"github.com/weirstream/weir/sink"
 )
 
@@ -25,8 +26,8 @@ type completion struct {
 	began       time.Time
 	deadline    time.Time
 
-	// The workers'. Of delta, the changes, placed says where they are; it is nil if there are none.
-	delta                    []byte
+	// The workers'. Of delta, the changes, placed says where they are; both are nil if there are none.
+	delta                    *pebblestate.DeltaWriter
 	placed                   *checkpoint.Delta
 	persistTook, prepareTook time.Duration
 }
@@ -64,7 +65,10 @@ func (a *attempt) prepareAndPersist(ctx context.Context, c *completion) error {
 func (a *attempt) finish(ctx context.Context, c *completion) error {
 	began := time.Now()
 	p := a.pointer(c)
-	stored := checkpoint.PersistEvent{Checkpoint: c.checkpoint, Bytes: int64(len(c.delta))}
+	stored := checkpoint.PersistEvent{Checkpoint: c.checkpoint}
+	if c.delta != nil {
+		stored.Bytes = int64(c.delta.Size())
+	}
 	if err := a.addState(ctx, p, c, &stored); err != nil {
 		return a.step("persist", err)
 	}
@@ -104,7 +108,7 @@ func (a *attempt) persist(ctx context.Context, c *completion) error {
 		defer func() { c.persistTook = time.Since(began) }()
 		if c.delta, err = a.encode(c); c.delta != nil && err == nil {
 			var d checkpoint.Delta
-			d, err = a.place(ctx, c.checkpoint, c.delta, a.inlineRoom())
+			d, err = a.place(ctx, c.checkpoint, c.delta.Bytes(), a.inlineRoom())
 			c.placed = &d
 		}
 		return a.step("persist", err)
@@ -133,7 +137,7 @@ func (a *attempt) step(name string, err error) error {
 }
 
 // encode turns the frozen changes of all subtasks into one delta; nil if nothing changed.
-func (a *attempt) encode(c *completion) ([]byte, error) {
+func (a *attempt) encode(c *completion) (*pebblestate.DeltaWriter, error) {
 	if a.backend == nil {
 		return nil, nil
 	}
@@ -156,7 +160,7 @@ func (a *attempt) encode(c *completion) ([]byte, error) {
 		}
 	}
 	a.cfg.Fault.At(fault.Encoded)
-	return w.Bytes(), nil
+	return w, nil
 }
 
 // pointer makes the pointer of a checkpoint out of the one before it and what the subtasks reported.

@@ -34,7 +34,8 @@ type coordination struct {
 	final     bool // and the input has ended before it
 	done      bool // the last checkpoint is committed
 	committed int64
-	ended     int // source subtasks that have ended
+	began     int64 // the attempt's own first checkpoint
+	ended     int   // source subtasks that have ended
 
 	// stop is the request to stop that is carried out, nil if there is none; see stopping.go.
 	stop *tryToStop
@@ -72,11 +73,12 @@ func (g *givenUp) answer() {
 
 // What reaches the coordinator besides snapshots.
 type (
-	sourceEnd struct{}
-	persisted struct{ checkpoint int64 }
-	prepared  struct{ checkpoint int64 }
-	committed struct{ checkpoint int64 }
-	failed    struct {
+	sourceEnd    struct{}
+	firstRecords struct{}
+	persisted    struct{ checkpoint int64 }
+	prepared     struct{ checkpoint int64 }
+	committed    struct{ checkpoint int64 }
+	failed       struct {
 		checkpoint int64
 		err        error
 	}
@@ -112,7 +114,7 @@ func newCoordination(a *attempt) *coordination {
 	c.coord = checkpoint.NewCoordinator(a.cfg.Checkpoint, ids, a.last.Checkpoint-1)
 	c.coord.Start(c.now())
 	c.coord.Committed(a.last.Checkpoint, c.now())
-	c.committed = a.last.Checkpoint
+	c.committed, c.began = a.last.Checkpoint, a.last.Checkpoint
 	return c
 }
 
@@ -220,6 +222,12 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 		return c.coord.Failed(c.committed+1, m.err)
 	case savepointDone:
 		return c.savepointEnded(m)
+	case firstRecords:
+		// Whoever reads the output has waited since the last attempt ended, so the first records after it are committed as soon as
+		// they are through, not an interval later. A checkpoint that is under way has its barrier before or behind them already.
+		if len(c.flight) == 0 && c.committed == c.began && c.a.before != nil {
+			return c.coord.Record(c.now())
+		}
 	case sourceEnd:
 		if c.ended++; c.ended == len(c.a.readers) {
 			return c.coord.EndOfInput(c.now())

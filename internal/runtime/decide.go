@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/google/uuid"
@@ -17,7 +18,7 @@ import (
 // preflight refuses a start that cannot succeed before it fences anybody: a job that runs is not disturbed by a typing
 // error. What it reads may be out of date a moment later, so resolve looks again.
 func (a *attempt) preflight(ctx context.Context) error {
-	logged, err := a.log.List(ctx, 1)
+	logged, err := a.listed1()
 	if err != nil {
 		return err
 	}
@@ -27,11 +28,18 @@ func (a *attempt) preflight(ctx context.Context) error {
 			return err
 		}
 	}
+	if found.pointer != nil && found.damage == nil {
+		a.readAhead(found.pointer)
+	}
 	a.taken = checkpointOf(found.pointer)
 	// The group's offset is of another moment than the pointer, so it is not compared here.
-	res, _, err := a.decide(ctx, found, 0)
+	res, err := a.decide(ctx, found, 0, a.topics)
 	if err != nil {
 		return err
+	}
+	if a.ahead != nil && (res.Kind != checkpoint.ResolvedContinue || !reflect.DeepEqual(a.ahead.of, res.Pointer)) {
+		a.ahead.drop()
+		a.ahead = nil
 	}
 	if p := res.Pointer; p != nil && len(p.AllFiles()) > 0 && (res.Kind != checkpoint.ResolvedSavepoint || a.savepointFiles == a.files) && a.elsewhere(ctx) {
 		return a.wrongStorage(p.Checkpoint)
@@ -41,8 +49,13 @@ func (a *attempt) preflight(ctx context.Context) error {
 			return err
 		}
 	}
-	if found.pointer == nil || res.Kind == checkpoint.ResolvedEnded {
-		return nil // nobody runs who could be disturbed, or nothing is read
+	if res.Kind == checkpoint.ResolvedEnded {
+		return nil // nothing is read
+	}
+	if found.pointer == nil {
+		a.readAhead(nil)
+		a.ahead.allow()
+		return nil // nobody runs who could be disturbed
 	}
 	for _, n := range a.graph.Nodes {
 		if n.Source == nil {
@@ -53,13 +66,14 @@ func (a *attempt) preflight(ctx context.Context) error {
 			return err
 		}
 	}
+	a.ahead.allow()
 	return nil
 }
 
 // topicsThere refuses a first start whose topics do not exist. Without a checkpoint topic, everything else that can be known
 // is looked at as well: a start that is refused leaves nothing behind.
-func (a *attempt) topicsThere(ctx context.Context) error {
-	if err := insist(ctx, func() error { _, err := a.sinkTopics(ctx); return err }); err != nil {
+func (a *attempt) topicsThere(ctx context.Context, find func() (bool, error)) error {
+	if err := insist(ctx, func() (err error) { a.topics, err = a.findTopics(ctx); return err }); err != nil {
 		return err
 	}
 	for _, n := range a.graph.Nodes {
@@ -78,10 +92,10 @@ func (a *attempt) topicsThere(ctx context.Context) error {
 			return locate("source", n.Name, err)
 		}
 	}
-	if _, err := kafka.NewCluster(a.client).Topic(ctx, a.log.Topic()); !errors.Is(err, kafka.ErrNoTopic) {
+	if there, err := find(); there || err != nil {
 		return nil // preflight follows; what is wrong with the topic is said where it is used
 	}
-	res, _, err := a.decide(ctx, last{}, 0)
+	res, err := a.decide(ctx, last{}, 0, a.topics)
 	if err != nil || res.Kind != checkpoint.ResolvedSavepoint {
 		return err
 	}
@@ -102,6 +116,7 @@ func insist(ctx context.Context, ask func() error) (err error) {
 
 // resolve reads what there is and decides what to begin with.
 func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
+	topics := ask(a.aside, a.findTopics)
 	// The group comes first: read after the pointer, it may have a checkpoint that another process has committed in between, and
 	// would seem to be ahead of a topic that has lost nothing.
 	group, err := a.groupCheckpoint(ctx)
@@ -117,7 +132,10 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	if found.pointer != nil {
 		a.readUpTo = found.offset + 1
 	}
-	res, topics, err := a.decide(ctx, found, group)
+	if a.topics, err = topics(); err != nil {
+		return nil, err
+	}
+	res, err := a.decide(ctx, found, group, a.topics)
 	if err != nil {
 		return nil, a.groupAhead(group, err)
 	}
@@ -128,7 +146,7 @@ func (a *attempt) resolve(ctx context.Context) (*checkpoint.Resolution, error) {
 	a.restored = checkpointOf(res.Pointer)
 	a.kind = res.Kind
 	a.job.recovered.Store(&recovered{attempt: a.id, began: checkpointOf(found.pointer)})
-	a.last = a.firstPointer(res, found.pointer, topics)
+	a.last = a.firstPointer(res, found.pointer, a.topics.written)
 	return res, nil
 }
 
@@ -139,23 +157,19 @@ type last struct {
 	damage  error
 }
 
-// decide says what the start does, given the last pointer. Its error is the refusal.
-func (a *attempt) decide(ctx context.Context, last last, group int64) (*checkpoint.Resolution, []checkpoint.Topic, error) {
-	topics, err := a.sinkTopics(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+// decide says what the start does, given the last pointer and the topics as they are. Its error is the refusal.
+func (a *attempt) decide(ctx context.Context, last last, group int64, topics foundTopics) (*checkpoint.Resolution, error) {
 	s, err := a.observe(ctx, last, topics)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s.Group = group
 	res := checkpoint.Resolve(s)
-	return &res, topics, res.Err
+	return &res, res.Err
 }
 
-// observe gathers what the decision is made of, all but the group's checkpoint. topics are those that the job writes.
-func (a *attempt) observe(ctx context.Context, last last, topics []checkpoint.Topic) (s checkpoint.Start, err error) {
+// observe gathers what the decision is made of, all but the group's checkpoint.
+func (a *attempt) observe(ctx context.Context, last last, topics foundTopics) (s checkpoint.Start, err error) {
 	s = checkpoint.Start{
 		Last: last.pointer, LastOffset: last.offset, Damage: last.damage, Now: a.now(),
 		GroupID: a.cfg.Checkpoint.GroupID(a.cfg.Job), Topic: a.log.Topic(), NewLineage: uuid.NewString(),
@@ -212,60 +226,67 @@ func (a *attempt) outputTopics() []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// sinkTopics looks up the topics that the job writes, and reports all that are missing, those that it reads included.
-func (a *attempt) sinkTopics(ctx context.Context) ([]checkpoint.Topic, error) {
-	var topics []checkpoint.Topic
-	var read []string
+// foundTopics are the job's topics as the brokers know them.
+type foundTopics struct {
+	// written are those that the job writes.
+	written []checkpoint.Topic
+	// all has the others too that are on the sinks' cluster, by name.
+	all map[string]kafka.Topic
+}
+
+// findTopics looks up, with one request, the topics that the job writes, and those that it reads on the same cluster. It reports
+// all that are missing.
+func (a *attempt) findTopics(ctx context.Context) (found foundTopics, err error) {
+	var names []string
 	for _, n := range a.graph.Nodes {
+		if n.Source != nil && n.Source.Kafka == nil {
+			names = append(names, n.Source.Spec.Kafka.Topics...)
+		}
+		step := func(topic string) {
+			if topic != "" {
+				found.written = append(found.written, checkpoint.Topic{Role: "sink", Step: n.Name, Name: topic})
+			}
+		}
 		switch {
 		case n.Sink != nil:
-			topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: n.Sink.Spec.Kafka.Topic})
-			if t := n.Sink.BadRecord.Topic; t != "" {
-				topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: t})
-			}
+			step(n.Sink.Spec.Kafka.Topic)
+			step(n.Sink.BadRecord.Topic)
 		case n.Source != nil:
-			if t := n.Source.BadRecord.Topic; t != "" {
-				topics = append(topics, checkpoint.Topic{Role: "sink", Step: n.Name, Name: t})
-			}
-			if n.Source.Kafka == nil {
-				read = append(read, n.Source.Spec.Kafka.Topics...)
-			}
+			step(n.Source.BadRecord.Topic)
 		}
 	}
-	cluster := kafka.NewCluster(a.client)
+	read := len(names)
+	for _, t := range found.written {
+		names = append(names, t.Name)
+	}
+	if len(names) == 0 {
+		return found, nil
+	}
+	unique := slices.Compact(slices.Sorted(slices.Values(names)))
+	found.all, err = kafka.NewCluster(a.client).Existing(ctx, unique...)
+	if err != nil {
+		topic := (*kafka.TopicError)(nil)
+		if i := slices.IndexFunc(found.written, func(t checkpoint.Topic) bool { return errors.As(err, &topic) && t.Name == topic.Topic }); i >= 0 && !slices.Contains(names[:read], topic.Topic) {
+			err = locate("sink", found.written[i].Step, err)
+		}
+		return found, err
+	}
 	var missing []string
-	lookup := func(name string) (id [16]byte, err error) {
-		found, err := cluster.Topics(ctx, name)
-		if errors.Is(err, kafka.ErrNoTopic) {
-			if !slices.Contains(missing, name) {
-				missing = append(missing, name)
-			}
-			return id, nil
-		}
-		if err != nil {
-			return id, err
-		}
-		return found[0].ID, nil
-	}
-	for _, name := range read {
-		if _, err := lookup(name); err != nil {
-			return nil, err
+	for _, name := range names {
+		if _, ok := found.all[name]; !ok && !slices.Contains(missing, name) {
+			missing = append(missing, name)
 		}
 	}
-	for i, t := range topics {
-		id, err := lookup(t.Name)
-		if err != nil {
-			return nil, locate("sink", t.Step, err)
-		}
-		topics[i].ID = id
+	for i, t := range found.written {
+		found.written[i].ID = found.all[t.Name].ID
 	}
 	switch len(missing) {
 	case 0:
-		return topics, nil
+		return found, nil
 	case 1:
-		return nil, &kafka.TopicError{Topic: missing[0], Err: kafka.ErrNoTopic}
+		return found, &kafka.TopicError{Topic: missing[0], Err: kafka.ErrNoTopic}
 	}
-	return nil, &kafka.NoTopicsError{Topics: missing}
+	return found, &kafka.NoTopicsError{Topics: missing}
 }
 
 // firstPointer is the pointer that the attempt begins with, as far as it is known before anything is restored.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/kafka"
@@ -72,9 +73,9 @@ func (*declaring) Empty(uint16) bool { return true }
 func (*declaring) Applied() int64    { return 0 }
 func (*declaring) Deleted() int64    { return 0 }
 
-// description is the job as it is to run, for the comparison with what was kept. topics are those that it writes.
-func (a *attempt) description(ctx context.Context, topics []checkpoint.Topic) (checkpoint.Description, error) {
-	d := checkpoint.Description{Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Topics: topics}
+// description is the job as it is to run, for the comparison with what was kept.
+func (a *attempt) description(ctx context.Context, topics foundTopics) (checkpoint.Description, error) {
+	d := checkpoint.Description{Name: a.cfg.Job, Shard: a.shard, Shards: 1, KeyGroups: a.keyGroups, Topics: slices.Clone(topics.written)}
 	var err error
 	if d.Operators, err = a.job.declaredOperators(); err != nil {
 		return d, err
@@ -84,7 +85,7 @@ func (a *attempt) description(ctx context.Context, topics []checkpoint.Topic) (c
 			continue
 		}
 		d.Sources = append(d.Sources, n.Name)
-		read, err := a.sourceTopics(ctx, n)
+		read, err := a.sourceTopics(ctx, n, topics)
 		if err != nil {
 			return d, locate("source", n.Name, err)
 		}
@@ -95,17 +96,16 @@ func (a *attempt) description(ctx context.Context, topics []checkpoint.Topic) (c
 
 // sourceTopics are the topics that a source reads, with the IDs that they have now. One that does not exist is somebody
 // else's to report: its ID stays zero.
-func (a *attempt) sourceTopics(ctx context.Context, n *Node) ([]checkpoint.Topic, error) {
-	client := a.client
+func (a *attempt) sourceTopics(ctx context.Context, n *Node, found foundTopics) ([]checkpoint.Topic, error) {
+	there := found.all
 	if n.Source.Kafka != nil {
-		var err error
-		if client, err = a.foreignClient(ctx, n); err != nil {
+		client, err := a.foreignClient(ctx, n)
+		if err != nil {
 			return nil, err
 		}
-	}
-	there, err := kafka.NewCluster(client).Existing(ctx, n.Source.Spec.Kafka.Topics...)
-	if err != nil {
-		return nil, err
+		if there, err = kafka.NewCluster(client).Existing(ctx, n.Source.Spec.Kafka.Topics...); err != nil {
+			return nil, err
+		}
 	}
 	var topics []checkpoint.Topic
 	for _, name := range n.Source.Spec.Kafka.Topics {

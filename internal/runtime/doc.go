@@ -5,8 +5,8 @@
 // The types to know: [Job] is a job that runs; [Job.Run] makes one attempt after the other. An attempt (attempt.go) is one
 // run between restarts: everything in it is made anew and thrown away at the first error. plan.go divides the graph into
 // tasks, chain.go, steps.go and build.go are the steps of one subtask and how they are wired, gate.go is the input of a
-// subtask, type.go what crosses an exchange, room.go keeps state within its memory. start.go, request.go, decide.go,
-// declare.go, owner.go and doubt.go are recovery, check.go says beforehand what a start would do (fit.go), coordinate.go and
+// subtask, type.go what crosses an exchange, room.go keeps state within its memory. start.go, aside.go, ahead.go,
+// request.go, decide.go, declare.go, owner.go and doubt.go are recovery, check.go says beforehand what a start would do (fit.go), coordinate.go and
 // complete.go are the steps of a checkpoint, stop.go and stopping.go what becomes of a request to stop, for the job and for
 // its attempt.
 //
@@ -62,8 +62,9 @@
 //	keys            at most 1 a database          reads the keys of a restored base                   ends by itself;
 //	                                                                                                  Backend.Close
 //
-// Recovery itself (newAttempt) runs on the goroutine of run, and has short-lived helpers: one a slot for the fencing, up to
-// eight that fetch the files of a base.
+// Recovery itself (newAttempt) runs on the goroutine of run, and has short-lived helpers: some that ask the brokers (aside.go), one
+// that reads and opens the state of what seems to be the last checkpoint (ahead.go), one a slot for the fencing, up to eight that
+// fetch the files of a base, one a reader that connects for it. attempt.close waits for them.
 //
 // Who makes a channel closes it; those between subtasks (gate.go) are not Go channels and are never closed: the end of the
 // input is a watermark, the end of an attempt is its context.

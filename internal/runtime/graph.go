@@ -88,7 +88,7 @@ type BadRecord struct {
 type Stage struct {
 	// In has a stream.Emit per input port.
 	In []any
-	// Prefetch has a func([]stream.Event[T]) per input port, nil if the operator is no operators.Prefetcher.
+	// Prefetch has a func([]stream.Event[T]) per input port, nil if the operator is no operators.Prefetcher or Prefetcher2.
 	Prefetch []any
 	// OnWatermark, NextClock, OnClock and Generator are nil if the operator has no use for them.
 	OnWatermark func(watermark int64) error

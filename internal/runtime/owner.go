@@ -11,7 +11,11 @@ import (
 
 // asOwner is the job as the owner of its files in the storage.
 func (a *attempt) asOwner(ctx context.Context) (checkpoint.Owner, error) {
-	id, err := kafka.NewCluster(a.client).ID(ctx)
+	askID := a.clusterID
+	if askID == nil {
+		askID = func() (string, error) { return kafka.NewCluster(a.client).ID(ctx) }
+	}
+	id, err := askID()
 	host, _ := os.Hostname()
 	return checkpoint.Owner{Job: a.cfg.Job, Shard: a.shard, Topic: a.log.Topic(), Cluster: id, Host: host, Time: a.now()}, err
 }

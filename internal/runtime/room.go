@@ -23,8 +23,9 @@ const (
 
 // share is the bytes that the live maps of all subtasks may have. An eighth of the budget is Pebble's cache, and up to a
 // twentieth is for knowing which keys Pebble has; the rest is for writing bases, for the changes since the last one, and for
-// the collector, which has to walk over all of this the more often, the less of it is free.
-func (a *attempt) share() int64 { return int64(a.cfg.Checkpoint.Memory) / 8 * 3 }
+// the collector, which has to walk over all of this the more often, the less of it is free: with three eighths of the budget it
+// ran twice as often as with five sixteenths, once most state was cold.
+func (a *attempt) share() int64 { return int64(a.cfg.Checkpoint.Memory) / 16 * 5 }
 
 // evict makes the live maps of the chain smaller, if together they have more than budget bytes, with so much work as is fit
 // after so many events. It reports whether they have an eighth more and most of it cannot go.

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/operators"
 )
 
@@ -83,4 +84,21 @@ func TestASubtaskThatIsStuckWaitsForTheBase(t *testing.T) {
 			t.Errorf("it waited for %s, and has no more than a tenth too much", d)
 		}
 	})
+}
+
+func TestALargeMergeUnderPressureIsABase(t *testing.T) {
+	for _, tc := range []struct {
+		is   checkpoint.Merge
+		want checkpoint.Merge
+	}{
+		{checkpoint.Merge{Kind: checkpoint.MergeNothing, From: 3}, checkpoint.Merge{Kind: checkpoint.MergeNothing, From: 3}},
+		{checkpoint.Merge{Kind: checkpoint.MergeDeltas, From: 2}, checkpoint.Merge{Kind: checkpoint.MergeDeltas, From: 2}},
+		{checkpoint.Merge{Kind: checkpoint.MergeDeltas, From: 1}, checkpoint.Merge{Kind: checkpoint.MergeBase, From: 1}},
+		{checkpoint.Merge{Kind: checkpoint.MergeDeltas}, checkpoint.Merge{Kind: checkpoint.MergeBase}},
+		{checkpoint.Merge{Kind: checkpoint.MergeBase}, checkpoint.Merge{Kind: checkpoint.MergeBase}},
+	} {
+		if got := underPressure(tc.is, []int64{50, 60, 40}, 99); got != tc.want {
+			t.Errorf("%+v: %+v, want %+v", tc.is, got, tc.want)
+		}
+	}
 }

@@ -259,6 +259,10 @@ func (a *attempt) stillOurs(ctx context.Context) error {
 	if f.Action == checkpoint.FencedStop {
 		return f.Err
 	}
+	if found, err := a.completed(ctx, &logged[0]); err == nil && found.damage == nil {
+		a.readAhead(found.pointer)
+		a.ahead.allow()
+	}
 	return nil
 }
 

@@ -27,7 +27,11 @@ func MakeStage2[A, B, Out any](ctx *operators.Context, op operators.Operator2[A,
 	}
 	a := stream.Emit[A](func(ev *stream.Event[A]) error { return op.ProcessA(ev, out) })
 	b := stream.Emit[B](func(ev *stream.Event[B]) error { return op.ProcessB(ev, out) })
-	return finish(&Stage{In: []any{a, b}}, op, out), nil
+	s := &Stage{In: []any{a, b}}
+	if p, ok := op.(operators.Prefetcher2[A, B]); ok {
+		s.Prefetch = []any{p.PrefetchA, p.PrefetchB}
+	}
+	return finish(s, op, out), nil
 }
 
 func finish[Out any](s *Stage, op any, out stream.Emit[Out]) *Stage {

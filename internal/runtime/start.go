@@ -38,9 +38,11 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 		}
 	}()
 	a.group, a.ctx = errgroup.WithContext(ctx)
+	a.aside = newAside(ctx)
 	if err := a.connect(ctx); err != nil {
 		return a, err
 	}
+	leaders := ask(a.aside, func(ctx context.Context) (struct{}, error) { return struct{}{}, a.waitLeaders(ctx) })
 	if !j.ran.Load() {
 		if err := a.preflight(ctx); err != nil {
 			return a, err
@@ -53,7 +55,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	}
 	a.laps.end("connect")
 	cfg.Fault.At(fault.Connected)
-	if err := a.waitLeaders(ctx); err != nil {
+	if _, err := leaders(); err != nil {
 		return a, err
 	}
 	if err := a.tx.Fence(ctx); err != nil {
@@ -156,21 +158,34 @@ func (a *attempt) connect(ctx context.Context) (err error) {
 	}
 	a.closers = append(a.closers, a.client.Close)
 	cluster := kafka.NewCluster(a.client)
-	longest, err := cluster.MaxTransactionTimeout(ctx)
+	timeouts := ask(a.aside, cluster.MaxTransactionTimeout)
+	a.openSources()
+	topic := cfg.Checkpoint.Topic(cfg.Job)
+	if a.log, err = sink.NewPointerLog(a.client, cfg.logConfig()); err != nil {
+		return err
+	}
+	find := ask(a.aside, a.findLog)
+	listed := ask(a.aside, func(ctx context.Context) ([]sink.LoggedPointer, error) {
+		if there, _ := find(); !there {
+			return nil, nil
+		}
+		return a.log.List(ctx, 1)
+	})
+	first := !a.job.ran.Load()
+	var missing error
+	if first {
+		a.clusterID = ask(a.aside, cluster.ID)
+		missing = a.topicsThere(ctx, find)
+	}
+	longest, err := timeouts()
 	if err != nil {
 		return err
 	}
 	if err := cfg.Checkpoint.CheckTimeouts(longest); err != nil {
 		return &OptionError{err}
 	}
-	topic := cfg.Checkpoint.Topic(cfg.Job)
-	if a.log, err = sink.NewPointerLog(a.client, cfg.logConfig()); err != nil {
-		return err
-	}
-	if !a.job.ran.Load() {
-		if err := a.topicsThere(ctx); err != nil {
-			return err
-		}
+	if missing != nil {
+		return missing
 	}
 	store, err := checkpoint.OpenStore(ctx, cfg.Checkpoint.Storage)
 	if err != nil {
@@ -181,8 +196,13 @@ func (a *attempt) connect(ctx context.Context) (err error) {
 	if err := a.notOwned(ctx); err != nil {
 		return err
 	}
+	there, _ := find() // what is wrong is found again
 	if err := a.log.Ensure(ctx); err != nil {
 		return err
+	}
+	a.listed1 = listed
+	if !there && !a.log.Made() { // somebody else has made it meanwhile
+		a.listed1 = func() ([]sink.LoggedPointer, error) { return a.log.List(ctx, 1) }
 	}
 	tx, err := sink.NewTransactions(ctx, sink.Config{
 		Client: a.client, Job: cfg.Job, Shard: a.shard, Prefix: cfg.Checkpoint.Prefix, CheckpointTopic: topic,
@@ -197,6 +217,57 @@ func (a *attempt) connect(ctx context.Context) (err error) {
 	a.tx = tx
 	a.closers = append(a.closers, tx.Close)
 	return nil
+}
+
+// findLog looks for the checkpoint topic, and for its newest pointer if it is there.
+func (a *attempt) findLog(ctx context.Context) (there bool, err error) {
+	err = a.log.Find(ctx)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// openSources begins to connect to the cluster for each source. What goes wrong is told where the source is needed.
+func (a *attempt) openSources() {
+	a.opening = map[*Node]func() (source.Source, error){}
+	for _, n := range a.graph.Nodes {
+		if n.Source == nil || n.Source.Kafka != nil {
+			continue
+		}
+		a.opening[n] = ask(a.aside, func(ctx context.Context) (source.Source, error) {
+			src, err := a.dialSource(ctx, n, a.cfg.Kafka)
+			if err == nil {
+				a.aside.onClose(src.Close)
+			}
+			return src, err
+		})
+	}
+}
+
+// openAlone opens a source that was not opened beside.
+func (a *attempt) openAlone(ctx context.Context, n *Node) (source.Source, error) {
+	cluster := a.cfg.Kafka
+	if n.Source.Kafka != nil {
+		cluster = *n.Source.Kafka
+		if _, err := a.foreignClient(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	src, err := a.dialSource(ctx, n, cluster)
+	if err == nil {
+		a.closers = append(a.closers, src.Close)
+	}
+	return src, err
+}
+
+func (a *attempt) dialSource(ctx context.Context, n *Node, cluster kafka.Config) (source.Source, error) {
+	return n.Source.Spec.Open(ctx, source.Env{
+		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
+			return kafka.Dial(ctx, cluster, extra...)
+		},
+		Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Logger: a.logger,
+	})
 }
 
 // restore opens the sources and the state at the pointer that was decided on.
@@ -243,24 +314,15 @@ func (a *attempt) openSource(ctx context.Context, n *Node, from *checkpoint.Poin
 func (a *attempt) resolveSource(ctx context.Context, n *Node, from *checkpoint.Pointer) (source.Source, []checkpoint.Split, error) {
 	src := a.sources[n]
 	if src == nil {
-		cluster := a.cfg.Kafka
-		if n.Source.Kafka != nil {
-			cluster = *n.Source.Kafka
-			if _, err := a.foreignClient(ctx, n); err != nil {
-				return nil, nil, err
-			}
-		}
 		var err error
-		src, err = n.Source.Spec.Open(ctx, source.Env{
-			Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
-				return kafka.Dial(ctx, cluster, extra...)
-			},
-			Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Logger: a.logger,
-		})
+		if opened := a.opening[n]; opened != nil {
+			src, err = opened()
+		} else {
+			src, err = a.openAlone(ctx, n)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		a.closers = append(a.closers, src.Close)
 		a.sources[n] = src
 	}
 	var restored []checkpoint.Split
@@ -305,11 +367,12 @@ func (a *attempt) tell(res *checkpoint.Resolution) {
 
 // first commits the attempt's own first checkpoint (rule 10).
 func (a *attempt) first(ctx context.Context, res *checkpoint.Resolution) error {
-	listed, err := a.listGarbage(ctx)
+	garbage := ask(a.aside, a.listGarbage)
+	whole, err := a.remember(ctx, res.Unfinished)
 	if err != nil {
 		return err
 	}
-	whole, err := a.remember(ctx, res.Unfinished)
+	listed, err := garbage()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,28 +21,44 @@ import (
 // openState opens the keyed state at the pointer that was decided on, and makes a.last refer to it in the job's own
 // storage.
 func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) error {
-	keyed := false
-	for _, n := range a.graph.Nodes {
-		keyed = keyed || n.Keyed
-	}
 	from := res.Pointer
 	if res.Kind == checkpoint.ResolvedOffsets {
 		from = nil // it has no state, and its number means nothing to this lineage
 	}
-	if !keyed && (from == nil || from.Base == nil && len(from.Deltas) == 0) {
+	if !a.stateful(from) {
 		return nil
+	}
+	if res.Kind != checkpoint.ResolvedSavepoint {
+		taken, err := a.takeAhead(ctx, from)
+		if err != nil && from != nil {
+			err = a.whose(from, a.files, err)
+		}
+		if taken && from != nil {
+			a.keep(from)
+		}
+		if taken || err != nil {
+			return err
+		}
+	}
+	again := ""
+	if a.ahead != nil {
+		a.ahead.drop()
+		again = "-again" // Pebble may still be opening the other directory
+		a.readBefore = a.ahead.readBefore()
+		defer func() { a.readBefore = nil }()
 	}
 	opts, err := a.stateOptions()
 	if err != nil {
 		return err
 	}
+	opts.Dir += again
 	var restore pebblestate.Restore
 	if from != nil {
 		files := a.files
 		if res.Kind == checkpoint.ResolvedSavepoint {
 			files = a.savepointFiles
 		}
-		if restore, err = a.readState(ctx, from, files); err != nil {
+		if restore, err = a.readState(ctx, from, files, readers); err != nil {
 			return a.whose(from, files, err)
 		}
 		a.laps.end("read")
@@ -61,13 +76,24 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		}
 		return fmt.Errorf("restore: %w", err)
 	}
+	a.useState(a.backend, opts.Dir)
+	return nil
+}
+
+// stateful reports whether there is keyed state: the job has some, or the pointer that it begins from.
+func (a *attempt) stateful(from *checkpoint.Pointer) bool {
+	return slices.ContainsFunc(a.graph.Nodes, func(n *Node) bool { return n.Keyed }) || from != nil && (from.Base != nil || len(from.Deltas) > 0)
+}
+
+// useState makes an opened state the attempt's, which closes it and removes its working directory.
+func (a *attempt) useState(b *pebblestate.Backend, dir string) {
+	a.backend = b
 	a.closers = append(a.closers, func() {
-		if err := a.backend.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			a.logger.Warn("closing the local state", "error", err)
 		}
-		_ = os.RemoveAll(opts.Dir)
+		_ = os.RemoveAll(dir)
 	})
-	return nil
 }
 
 // whose says of damage in the job's own storage which checkpoint it is that cannot be restored.
@@ -110,12 +136,12 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 // readers is how many deltas are read at a time.
 const readers = 8
 
-// readState fetches and verifies the deltas of a pointer, and says where its base is.
-func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files) (pebblestate.Restore, error) {
-	r := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) { return a.fetch(ctx, files, f) })
+// readState fetches and verifies the deltas of a pointer, at most so many at a time, and says where its base is.
+func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *checkpoint.Files, at int) (pebblestate.Restore, error) {
+	r := pebblestate.RestoreOf(p, files.DownloadTo)
 	r.Deltas = make([]pebblestate.Delta, len(p.Deltas))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
+	g.SetLimit(at)
 	for i, d := range p.Deltas {
 		g.Go(func() error {
 			repr, err := a.readDelta(ctx, d, files)
@@ -133,24 +159,12 @@ func (a *attempt) readState(ctx context.Context, p *checkpoint.Pointer, files *c
 	return r, nil
 }
 
-// fetch downloads a file by way of the local disk: a base may be larger than the memory.
-func (a *attempt) fetch(ctx context.Context, files *checkpoint.Files, f checkpoint.File) (io.ReadCloser, error) {
-	local, err := os.CreateTemp(a.cfg.Checkpoint.LocalDir, "fetch-")
-	if err != nil {
-		return nil, err
-	}
-	_ = local.Close()                              // it is written by its name
-	defer func() { _ = os.Remove(local.Name()) }() // what is open stays readable
-	if err := files.Download(ctx, f, local.Name()); err != nil {
-		return nil, err
-	}
-	return os.Open(local.Name())
-}
-
 func (a *attempt) readDelta(ctx context.Context, d checkpoint.Delta, files *checkpoint.Files) ([]byte, error) {
 	repr := d.Inline
 	switch {
 	case repr != nil:
+	case a.readBefore[d.Hash] != nil:
+		return a.readBefore[d.Hash], nil
 	case d.File != nil:
 		return files.ReadVerified(ctx, *d.File)
 	default:

@@ -179,6 +179,7 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 	head.counts.recordsIn += int64(len(b.Records))
 	head.counts.bytesIn += b.Bytes
 	s.dirty.Store(true)
+	s.a.through()
 	return s.generate()
 }
 

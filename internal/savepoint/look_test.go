@@ -183,7 +183,7 @@ func writeSavepoint(t testing.TB, store checkpoint.Store, text string) {
 	w, changes, at := b.NewDelta(), 0, int64(1)
 	flush := func() {
 		if changes > 0 {
-			must(t, b.AddDelta(at, w.Bytes()))
+			must(t, b.AddDelta(at, w))
 			at++
 			w, changes = b.NewDelta(), 0
 		}

@@ -3,7 +3,6 @@ package savepoint
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/weirstream/weir/checkpoint"
@@ -32,7 +31,7 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 	if err != nil {
 		return fail(err)
 	}
-	restore := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) { return s.fetch(ctx, dir, f) })
+	restore := pebblestate.RestoreOf(p, s.Files.DownloadTo)
 	restore.Deltas = deltas
 	v, err := pebblestate.OpenView(ctx, pebblestate.Options{Dir: dir}, restore)
 	if err != nil {
@@ -43,18 +42,4 @@ func (s *Savepoint) State(ctx context.Context, scratch string) (*pebblestate.Vie
 
 func (s *Savepoint) read(ctx context.Context, f checkpoint.File) ([]byte, error) {
 	return s.Files.ReadVerified(ctx, f)
-}
-
-// fetch downloads a file by way of the local disk: a base may be larger than the memory.
-func (s *Savepoint) fetch(ctx context.Context, dir string, f checkpoint.File) (io.ReadCloser, error) {
-	local, err := os.CreateTemp(dir, "fetch-")
-	if err != nil {
-		return nil, err
-	}
-	_ = local.Close()                              // it is written by its name
-	defer func() { _ = os.Remove(local.Name()) }() // what is open stays readable
-	if err := s.Files.Download(ctx, f, local.Name()); err != nil {
-		return nil, err
-	}
-	return os.Open(local.Name())
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -221,13 +219,7 @@ func droppedSince(job *Job, begin, last *checkpoint.Pointer) error {
 // state opens the state of a savepoint below a directory.
 func (b *beginning) state(ctx context.Context, dir string) (*pebblestate.Backend, error) {
 	p := b.savepoint
-	r := pebblestate.RestoreOf(p, func(ctx context.Context, f checkpoint.File) (io.ReadCloser, error) {
-		local := filepath.Join(dir, fmt.Sprintf("fetch-%x", f.Hash[:8]))
-		if err := b.files.Download(ctx, f, local); err != nil {
-			return nil, err
-		}
-		return os.Open(local) // it goes with the directory
-	})
+	r := pebblestate.RestoreOf(p, b.files.DownloadTo)
 	for _, d := range p.Deltas {
 		if d.File == nil {
 			return nil, fmt.Errorf("%w: the delta of checkpoint %d is not in a file", checkpoint.ErrCorrupt, d.Checkpoint)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/internal/doctor"
@@ -11,31 +12,29 @@ import (
 )
 
 // tuneCollector sets Go's collector to the memory budget of the job: it runs more often rather than let the heap grow beyond
-// the budget. GOMEMLIMIT, if set, is left as it is. A job whose own code keeps more alive than the budget foresees gets a
-// quarter more than that instead of a collector that never rests. The function that is returned ends it.
+// what doctor.Heap says. GOMEMLIMIT, if set, is left as it is. A job whose own code keeps more alive than the budget foresees,
+// and not only for a moment, gets an eighth more than that instead of a collector that never rests. The function that is
+// returned ends it.
 func tuneCollector(o *job.Options) (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	c := o.Checkpoint
 	c.EnsureDefaults()
-	buffered := o.Producer.MaxBuffered
-	if buffered == 0 {
-		buffered = 64 << 20
-	}
-	// Output that waits is rarely more than a quarter of what may.
-	budget := doctor.Budget(&c, buffered/4)
+	budget := doctor.Heap(&c)
 	debug.SetMemoryLimit(budget)
 	done := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		for limit := budget; ; {
+		var alive [stays]int64
+		for limit, i := budget, 0; ; i++ {
 			select {
 			case <-tick.C:
 				metrics.Read(sample)
-				if l := memoryLimit(budget, int64(sample[0].Value.Uint64())); l != limit {
+				alive[i%stays] = int64(sample[0].Value.Uint64())
+				if l := memoryLimit(budget, slices.Min(alive[:])); l != limit {
 					limit = l
 					debug.SetMemoryLimit(l)
 				}
@@ -47,5 +46,8 @@ func tuneCollector(o *job.Options) (stop func()) {
 	return func() { close(done) }
 }
 
+// stays is for how many seconds something has to be alive before it counts: the lists of a base or a merge come and go.
+const stays = 8
+
 // memoryLimit is the limit for the collector while so many bytes are alive.
-func memoryLimit(budget, alive int64) int64 { return max(budget, alive+alive/4+doctor.Overhead) }
+func memoryLimit(budget, alive int64) int64 { return max(budget, alive+alive/8+doctor.Overhead/2) }

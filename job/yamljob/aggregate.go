@@ -32,7 +32,7 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 			ok = false
 		}
 	}
-	late := operators.Tag[*row.Row]{}
+	late := operators.Tag[row.Row]{}
 	var windows operators.Assigner
 	if w := n.Get("window"); w != nil && o.Window != nil {
 		windows, ok = b.windows(s, w, o.Window, ok)
@@ -50,16 +50,17 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 		plan := aggregate.New(calls)
 		plan.Locate = located(s.name)
 		plan.Name(names, o.Drop)
-		build := func() operators.Spec[*row.Row, *row.Row] {
-			agg := aggregator(plan, in.key, len(calls), o.Window != nil)
-			if o.Window == nil {
-				return expiring(operators.Aggregate(agg), o.TTL, in.timed)
+		build := func() operators.Spec[row.Row, row.Row] {
+			a := aggregation{key: in.key, calls: len(calls), ttl: o.TTL, timed: in.timed}
+			if o.Window != nil {
+				a.windows = &windows
+				a.options = operators.WindowOptions[row.Row]{AllowedLateness: o.Window.AllowedLateness, Late: late}
 			}
-			return operators.WindowAggregate(windows, agg, operators.WindowOptions[*row.Row]{AllowedLateness: o.Window.AllowedLateness, Late: late})
+			return a.spec(plan)
 		}
 		spec := build()
 		// Each subtask has an aggregator of its own: it has buffers.
-		spec.New = func() operators.Operator[*row.Row, *row.Row] { return build().New() }
+		spec.New = func() operators.Operator[row.Row, row.Row] { return build().New() }
 		s.out = job.Via(in.out, s.name, spec, opt)
 	}
 	if late.Name != "" {
@@ -68,7 +69,7 @@ func (b *builder) aggregate(s, in *step, unknown bool, n *yamlfile.Node, o *Oper
 }
 
 // expiring gives the state of a step a TTL, if it has one.
-func expiring(spec operators.Spec[*row.Row, *row.Row], after time.Duration, timed bool) operators.Spec[*row.Row, *row.Row] {
+func expiring(spec operators.Spec[row.Row, row.Row], after time.Duration, timed bool) operators.Spec[row.Row, row.Row] {
 	if after <= 0 {
 		return spec
 	}
@@ -80,7 +81,7 @@ func expiring(spec operators.Spec[*row.Row, *row.Row], after time.Duration, time
 }
 
 // late makes a side output known as a step of its own.
-func (b *builder) late(s, in *step, n *yamlfile.Node, tag operators.Tag[*row.Row]) {
+func (b *builder) late(s, in *step, n *yamlfile.Node, tag operators.Tag[row.Row]) {
 	side := &step{name: tag.Name, where: fmt.Sprintf("side output %q of %s", tag.Name, s.where), pos: n.Pos, format: in.format, timed: true, side: true}
 	if s.out != nil && s.schema != nil {
 		side.schema, side.out = in.schema, job.Side(s.out, tag)
@@ -171,34 +172,4 @@ func (b *builder) windows(s *step, n *yamlfile.Node, o *WindowOptions, ok bool) 
 		w = w.WithOffset(o.Offset)
 	}
 	return w, true
-}
-
-// aggregator runs a plan for one subtask. Its results are rows of the key's fields, the aggregates, and for windows their
-// start and end.
-func aggregator(plan *aggregate.Plan, key []row.Field, calls int, windowed bool) operators.Aggregator[*row.Row, aggregate.Acc, *row.Row] {
-	arena := new(row.Arena)
-	kinds := make([]row.Kind, len(key))
-	for i, f := range key {
-		kinds[i] = f.Kind
-	}
-	return operators.Aggregator[*row.Row, aggregate.Acc, *row.Row]{
-		Add:   plan.Add,
-		Merge: plan.Merge,
-		Codec: plan,
-		Result: func(pane operators.Pane, acc aggregate.Acc) (*row.Row, error) {
-			n := len(kinds) + calls
-			if windowed {
-				n += 2
-			}
-			r := arena.Row(n)
-			if err := row.DecodeKey(pane.Key, kinds, r.Values); err != nil {
-				return nil, err
-			}
-			plan.Results(acc, r.Values[len(kinds):])
-			if windowed {
-				r.Values[n-2], r.Values[n-1] = row.Timestamp(pane.Start), row.Timestamp(pane.End)
-			}
-			return r, nil
-		},
-	}
 }

@@ -24,9 +24,10 @@ func BenchmarkCountAndSum(b *testing.B) {
 		records[i] = stream.Record{Key: []byte(user), Value: fmt.Appendf(nil,
 			`{"user":"%s","page":"/p/%d","ts":%d,"amount":%.2f,"country":"DE","ref":"%024x"}`, user, i%1000, 1795977600000+i, float64(1+i%4000)/100, i)}
 	}
-	schema := row.NewSchema([]row.Field{{Name: "user", Kind: row.KindString}, {Name: "page", Kind: row.KindString},
-		{Name: "amount", Kind: row.KindFloat}, {Name: "ts", Kind: row.KindTimestamp}})
-	decoder := row.NewJSONDecoder(schema, new(bool))
+	wants := new(row.Wants)
+	schema := row.SourceSchema([]row.Field{{Name: "user", Kind: row.KindString}, {Name: "page", Kind: row.KindString},
+		{Name: "amount", Kind: row.KindFloat}, {Name: "ts", Kind: row.KindTimestamp}}, wants)
+	decoder := row.NewJSONDecoder(schema, wants)
 	user, _ := expression.Compile("user", schema)
 	var calls []*expression.Call
 	for _, text := range []string{"count()", "sum(amount)"} {
@@ -34,17 +35,17 @@ func BenchmarkCountAndSum(b *testing.B) {
 		calls = append(calls, c)
 	}
 	key := []row.Field{{Name: "user", Kind: row.KindString}}
-	op := operators.Aggregate(aggregator(aggregate.New(calls), key, len(calls), false)).New()
+	op := (&aggregation{key: key, calls: len(calls)}).spec(aggregate.New(calls)).New()
 	ctx := &operators.Context{Parallelism: 1, KeyGroups: 128, Groups: stream.RangeOf(0, 1, 128), Store: &operatortest.Store{}, Logger: slog.New(slog.DiscardHandler)}
 	if err := op.Open(ctx); err != nil {
 		b.Fatal(err)
 	}
-	enc := &encoder{same: true, json: row.NewEncoder(row.NewSchema([]row.Field{key[0], {Name: "clicks", Kind: row.KindInt}, {Name: "total", Kind: row.KindFloat}}), false)}
+	enc := &encoder{raw: -1, json: row.NewEncoder(row.NewSchema([]row.Field{key[0], {Name: "clicks", Kind: row.KindInt}, {Name: "total", Kind: row.KindFloat}}), false)}
 	keys := &keyer{exprs: []*expression.Expr{user}}
 	var out stream.Record
 	buf := make([]byte, 0, 256)
 	bytes := 0
-	emit := stream.Emit[*row.Row](func(ev *stream.Event[*row.Row]) error {
+	emit := stream.Emit[row.Row](func(ev *stream.Event[row.Row]) error {
 		out = stream.Record{Key: ev.Key, Value: buf}
 		err := enc.encode(ev.Value, &out)
 		bytes += len(out.Value)
@@ -53,7 +54,7 @@ func BenchmarkCountAndSum(b *testing.B) {
 
 	b.ReportAllocs()
 	i, checkpoint := 0, int64(0)
-	var ev stream.Event[*row.Row]
+	var ev stream.Event[row.Row]
 	for b.Loop() {
 		if i == len(records) {
 			i = 0
@@ -68,7 +69,7 @@ func BenchmarkCountAndSum(b *testing.B) {
 		}
 		user := keys.key(r)
 		k := unsafe.Slice(unsafe.StringData(user), len(user))
-		ev = stream.Event[*row.Row]{Value: r, Key: k, Group: stream.KeyGroupOf(k, 128)}
+		ev = stream.Event[row.Row]{Value: r, Key: k, Group: stream.KeyGroupOf(k, 128)}
 		if err := op.Process(&ev, emit); err != nil {
 			b.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // rows is the stream that every step of a YAML job makes.
-type rows = *job.Stream[*row.Row]
+type rows = *job.Stream[row.Row]
 
 // builder turns the nodes of a file into a graph, step by step in the order of the file.
 type builder struct {

@@ -39,34 +39,33 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 	if in.decoder != nil && field.Field >= 0 && field.Field < len(in.schema.Fields) {
 		in.decoder.Require(field.Field)
 	}
-	spec := operators.EventTimeMillis(func(r *row.Row) int64 { return field.Eval(r).Int() }, o.Bound)
-	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
+	spec := operators.EventTimeMillis(func(r row.Row) int64 { return field.Of(r).Int() }, o.Bound)
+	s.out = job.Via(in.out, s.name, operators.Spec[row.Row, row.Row]{
 		Kind: spec.Kind, Err: spec.Err,
-		New: func() operators.Operator[*row.Row, *row.Row] {
+		New: func() operators.Operator[row.Row, row.Row] {
 			op := spec.New()
-			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field.Eval, text: field.Text, locate: located(s.name)}
+			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field, locate: located(s.name)}
 		},
 	}, opt)
 }
 
 // eventTime is operators.EventTime that refuses rows without a time.
 type eventTime struct {
-	operators.Operator[*row.Row, *row.Row]
+	operators.Operator[row.Row, row.Row]
 	operators.Generator
-	field  expression.Eval
-	text   string
+	field  *expression.Expr
 	locate func(error) error
 }
 
 var errNoTime = errors.New("it is null: filter such records out before")
 
-func (o *eventTime) Process(ev *stream.Event[*row.Row], emit stream.Emit[*row.Row]) error {
-	if v := o.field(ev.Value); v.Missing() {
+func (o *eventTime) Process(ev *stream.Event[row.Row], emit stream.Emit[row.Row]) error {
+	if v := o.field.Of(ev.Value); v.Missing() {
 		err := v.Err()
 		if err == nil {
 			err = errNoTime
 		}
-		return o.locate(fmt.Errorf("event_time: %s: %w", o.text, err))
+		return o.locate(fmt.Errorf("event_time: %s: %w", o.field.Text, err))
 	}
 	return o.Operator.Process(ev, emit)
 }

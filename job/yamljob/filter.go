@@ -21,9 +21,9 @@ func (b *builder) filter(s, in *step, n *yamlfile.Node, opt job.Option) {
 		b.r.Add(n.Pos, s.where, "filter: want a condition, got an expression of type %v", cond.Kind)
 		return
 	}
-	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
+	s.out = job.Via(in.out, s.name, operators.Spec[row.Row, row.Row]{
 		Kind: "filter",
-		New:  func() operators.Operator[*row.Row, *row.Row] { return &filter{cond.Eval, located(s.name)} },
+		New:  func() operators.Operator[row.Row, row.Row] { return &filter{cond.Eval, located(s.name)} },
 	}, opt)
 }
 
@@ -35,7 +35,7 @@ type filter struct {
 
 func (*filter) Open(*operators.Context) error { return nil }
 
-func (o *filter) Process(ev *stream.Event[*row.Row], emit stream.Emit[*row.Row]) error {
+func (o *filter) Process(ev *stream.Event[row.Row], emit stream.Emit[row.Row]) error {
 	switch v := o.cond(ev.Value); v.Kind() {
 	case row.KindBool:
 		if v.Bool() {

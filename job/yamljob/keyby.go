@@ -99,9 +99,9 @@ type keyBuffer struct {
 	values []row.Value
 }
 
-func (k *keyer) key(r *row.Row) string {
+func (k *keyer) key(r row.Row) string {
 	if len(k.exprs) == 1 {
-		if s, ok := row.PlainKey(k.exprs[0].Eval(r)); ok {
+		if s, ok := row.PlainKey(k.exprs[0].Of(r)); ok {
 			return s
 		}
 	}
@@ -110,7 +110,7 @@ func (k *keyer) key(r *row.Row) string {
 		buf = &keyBuffer{values: make([]row.Value, len(k.exprs))}
 	}
 	for i, x := range k.exprs {
-		buf.values[i] = x.Eval(r)
+		buf.values[i] = x.Of(r)
 	}
 	key := row.AppendKey(buf.arena.Buffer(64), buf.values...)
 	buf.arena.Keep(key)

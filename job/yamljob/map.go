@@ -18,9 +18,9 @@ func (b *builder) mapping(s, in *step, n *yamlfile.Node, opt job.Option) {
 		return
 	}
 	s.schema = row.NewSchema(fields)
-	s.out = job.Via(in.out, s.name, operators.Spec[*row.Row, *row.Row]{
+	s.out = job.Via(in.out, s.name, operators.Spec[row.Row, row.Row]{
 		Kind: "map",
-		New: func() operators.Operator[*row.Row, *row.Row] {
+		New: func() operators.Operator[row.Row, row.Row] {
 			p := &projector{exprs: exprs, fields: fields, locate: located(s.name)}
 			return operators.Map(p.project).New()
 		},
@@ -58,12 +58,12 @@ type projector struct {
 	arena  row.Arena
 }
 
-func (p *projector) project(r *row.Row) (*row.Row, error) {
+func (p *projector) project(r row.Row) (row.Row, error) {
 	out := p.arena.Row(len(p.exprs))
 	for i, x := range p.exprs {
-		v := x.Eval(r)
+		v := x.Of(r)
 		if err := v.Err(); err != nil {
-			return nil, p.locate(fmt.Errorf("map.%s: %w", p.fields[i].Name, err))
+			return row.Row{}, p.locate(fmt.Errorf("map.%s: %w", p.fields[i].Name, err))
 		}
 		out.Values[i] = v
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/job/yamljob/internal/expression"
@@ -64,7 +63,10 @@ func (b *builder) sink(e yamlfile.Entry, where string) {
 	if in == nil || in.schema == nil {
 		return
 	}
-	enc := &encoder{same: o.Format == "raw" || in.format == "json"}
+	enc := &encoder{raw: -1}
+	if o.Format == "raw" && in.format != "raw" || in.format == "json" {
+		enc.raw = in.schema.Raw()
+	}
 	if o.Key != nil {
 		if enc.key = b.compile(o.Key, where, "key", in.schema); enc.key != nil && enc.key.Kind == row.KindJSON {
 			b.r.Add(o.Key.Pos, where, "key: json cannot be a key: use string(...)")
@@ -84,34 +86,32 @@ func (b *builder) sink(e yamlfile.Entry, where string) {
 // encoder writes rows into records.
 type encoder struct {
 	json *row.Encoder // nil for raw
-	// same: rows that nothing has changed are written with the bytes that were read.
-	same  bool
+	// raw is where rows that nothing has changed have the bytes that were read, which are written then; -1 for never.
+	raw   int
 	value int // the field that raw writes
 	key   *expression.Expr
 	// keys holds the arenas of keys: records keep the bytes after encode has returned.
 	keys sync.Pool
 }
 
-func (e *encoder) encode(r *row.Row, rec *stream.Record) error {
+func (e *encoder) encode(r row.Row, rec *stream.Record) error {
 	if e.key != nil {
 		if err := e.setKey(r, rec); err != nil {
 			return err
 		}
 	}
 	switch {
-	case r.Same && e.same:
-		rec.Value = r.Raw
+	case e.raw >= 0 && len(r.Values) > e.raw:
+		rec.Value = r.Values[e.raw].Bytes()
 	case e.json != nil:
 		rec.Value = e.json.Append(rec.Value, r)
-	case r.Values[e.value].IsNull():
-		rec.Value = nil
 	default:
-		rec.Value = append(rec.Value, r.Values[e.value].Str()...)
+		rec.Value = r.Values[e.value].Bytes()
 	}
 	return nil
 }
 
-func (e *encoder) setKey(r *row.Row, rec *stream.Record) error {
+func (e *encoder) setKey(r row.Row, rec *stream.Record) error {
 	v := e.key.Eval(r)
 	if v.IsNull() {
 		rec.Key = nil
@@ -120,10 +120,8 @@ func (e *encoder) setKey(r *row.Row, rec *stream.Record) error {
 	if err := v.Err(); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	if s, ok := row.PlainKey(v); ok {
-		if rec.Key = unsafe.Slice(unsafe.StringData(s), len(s)); s == "" {
-			rec.Key = []byte{}
-		}
+	if _, ok := row.PlainKey(v); ok {
+		rec.Key = v.Bytes()
 		return nil
 	}
 	a, _ := e.keys.Get().(*row.Arena)

@@ -47,18 +47,18 @@ func (b *builder) source(e yamlfile.Entry) {
 	if o.Format == "" {
 		o.Format = "json"
 	}
-	used := new(bool)
+	wants := new(row.Wants)
 	s := &step{name: e.Key, where: where, pos: e.Pos, format: o.Format, chained: true, parallelism: o.Parallelism}
 	if o.Format == "raw" {
 		if o.Fields != nil {
 			b.r.Add(n.KeyPos("fields"), where, "fields: format raw has its own fields: key, value, timestamp, topic, partition, offset")
 		}
-		s.schema = row.SourceSchema(row.RawFields, used)
-		s.decoder = row.NewRawDecoder(s.schema, used)
+		s.schema = row.SourceSchema(row.RawFields, wants)
+		s.decoder = row.NewRawDecoder(s.schema, wants)
 	} else {
 		fields, ok := b.fields(n, o.Fields, where)
-		s.schema = row.SourceSchema(fields, used)
-		s.decoder = row.NewJSONDecoder(s.schema, used)
+		s.schema = row.SourceSchema(fields, wants)
+		s.decoder = row.NewJSONDecoder(s.schema, wants)
 		if !ok {
 			s.schema = nil
 		}

@@ -34,8 +34,8 @@ func plan(t testing.TB, aggregates ...string) *Plan {
 }
 
 // record makes a row of values in the order of the schema; nil is null.
-func record(values ...any) *row.Row {
-	r := &row.Row{Values: make([]row.Value, len(schema.Fields))}
+func record(values ...any) row.Row {
+	r := row.Row{Values: make([]row.Value, len(schema.Fields))}
 	for i, v := range values {
 		switch v := v.(type) {
 		case int:
@@ -60,6 +60,10 @@ func record(values ...any) *row.Row {
 func results(p *Plan, acc Acc) string {
 	values := make([]row.Value, len(p.steps))
 	p.Results(acc, values)
+	return texts(values)
+}
+
+func texts(values []row.Value) string {
 	var s []string
 	for _, v := range values {
 		s = append(s, string(row.AppendValue(nil, v)))
@@ -67,7 +71,7 @@ func results(p *Plan, acc Acc) string {
 	return strings.Join(s, " ")
 }
 
-func add(t testing.TB, p *Plan, acc Acc, rows ...*row.Row) Acc {
+func add(t testing.TB, p *Plan, acc Acc, rows ...row.Row) Acc {
 	t.Helper()
 	for _, r := range rows {
 		var err error
@@ -161,7 +165,7 @@ func TestMergeIsTheSameAsOneRun(t *testing.T) {
 	p := plan(t, exact...)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		rows := make([]*row.Row, rng.IntN(12))
+		rows := make([]row.Row, rng.IntN(12))
 		for i := range rows {
 			rows[i] = randomRow(rng)
 		}
@@ -177,7 +181,7 @@ func TestMergeIsTheSameAsOneRun(t *testing.T) {
 	}
 }
 
-func randomRow(rng *rand.Rand) *row.Row {
+func randomRow(rng *rand.Rand) row.Row {
 	maybe := func(v any) any {
 		if rng.IntN(4) == 0 {
 			return nil

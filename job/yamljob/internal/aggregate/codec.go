@@ -17,14 +17,14 @@ func (p *Plan) Append(dst []byte, acc Acc) ([]byte, error) {
 	w := p.wordsOf(&acc)
 	for i := range p.steps {
 		if s := &p.steps[i]; acc.seen&(1<<i) != 0 {
-			dst = accumulator.Append(dst, s.form, s.value(&acc, w))
+			dst = accumulator.Append(dst, s.form, s.part(&acc, w))
 		}
 	}
 	return dst, nil
 }
 
-// value is what an accumulator with the words w has of a step.
-func (s *step) value(acc *Acc, w []uint64) accumulator.Value {
+// part is what an accumulator with the words w has of a step.
+func (s *step) part(acc *Acc, w []uint64) accumulator.Value {
 	switch s.form {
 	case accumulator.Text:
 		return accumulator.Value{Text: acc.more.texts[s.textAt]}

@@ -72,7 +72,9 @@ type step struct {
 	form accumulator.Form
 	kind row.Kind // of the argument
 	arg  expression.Eval
-	text string
+	// field is that of the argument if it is no more than that, else -1.
+	field int
+	text  string
 	// word, word2 and so on follow each other in words; text values and sets have their own places.
 	word, textAt, setAt int
 }
@@ -101,7 +103,7 @@ func New(calls []*expression.Call) *Plan {
 			panic(err) // package expression knows which aggregates there are
 		}
 		if c.Arg != nil {
-			s.kind, s.arg, s.text = c.Arg.Kind, c.Arg.Eval, c.Arg.Text
+			s.kind, s.arg, s.field, s.text = c.Arg.Kind, c.Arg.Eval, c.Arg.Field, c.Arg.Text
 		}
 		p.add(s, a.String())
 	}
@@ -123,7 +125,7 @@ func (p *Plan) add(s step, definition string) {
 }
 
 // Add takes in a row. The error is an expression's, or an overflow.
-func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
+func (p *Plan) Add(acc Acc, r row.Row) (Acc, error) {
 	w, owned := acc.words[:], false
 	if p.words > inline {
 		p.own(&acc, &owned)
@@ -131,54 +133,71 @@ func (p *Plan) Add(acc Acc, r *row.Row) (Acc, error) {
 	}
 	for i := range p.steps {
 		s := &p.steps[i]
-		var v row.Value
-		if s.arg != nil {
-			if v = s.arg(r); v.Missing() {
-				if err := v.Err(); err != nil {
-					return acc, p.locate(err)
-				}
-				continue
+		v := s.value(r)
+		if s.arg != nil && v.Missing() {
+			if err := v.Err(); err != nil {
+				return acc, p.locate(err)
 			}
+			continue
 		}
 		bit := uint64(1) << i
 		seen := acc.seen&bit != 0
 		acc.seen |= bit
-		if s.form == accumulator.Set {
+		switch s.form {
+		case accumulator.Set:
 			p.addDistinct(&acc, &owned, s, v)
-			continue
-		}
-		if s.form == accumulator.Text {
+		case accumulator.Text:
 			if !seen || s.replaces(acc.more.texts[s.textAt], v.Str()) {
 				p.own(&acc, &owned)
 				acc.more.texts[s.textAt] = strings.Clone(v.Str())
 			}
-			continue
-		}
-		switch at := s.word; s.fn {
-		case count:
-			w[at]++
-		case countIf:
-			if v.Bool() {
-				w[at]++
-			}
-		case sumInt:
-			sum, ok := addInt(int64(w[at]), v.Int())
-			if !ok {
-				return acc, p.locate(s.overflow())
-			}
-			w[at] = uint64(sum)
-		case sumFloat:
-			addFloat(w[at:at+2], v.Float())
-		case avg:
-			addFloat(w[at:at+2], number(v))
-			w[at+2]++
 		default:
-			if bits := word(v); !seen || s.takes(w[at], bits) {
-				w[at] = bits
+			if !s.add(w[s.word:], seen, v) {
+				return acc, p.locate(s.overflow())
 			}
 		}
 	}
 	return acc, nil
+}
+
+// value is what a step takes in of a row: null if it has no argument.
+func (s *step) value(r row.Row) row.Value {
+	switch {
+	case s.arg == nil:
+		return row.Null
+	case s.field >= 0:
+		return r.Values[s.field]
+	}
+	return s.arg(r)
+}
+
+// add takes a value into a step's words, the first of w; seen says that they have some. It reports whether there was no
+// overflow.
+func (s *step) add(w []uint64, seen bool, v row.Value) bool {
+	switch s.fn {
+	case count:
+		w[0]++
+	case countIf:
+		if v.Bool() {
+			w[0]++
+		}
+	case sumInt:
+		sum, ok := addInt(int64(w[0]), v.Int())
+		if !ok {
+			return false
+		}
+		w[0] = uint64(sum)
+	case sumFloat:
+		addFloat(w, v.Float())
+	case avg:
+		addFloat(w, number(v))
+		w[2]++
+	default:
+		if bits := word(v); !seen || s.takes(w[0], bits) {
+			w[0] = bits
+		}
+	}
+	return true
 }
 
 // own makes acc.more one that may be changed, unless *owned says that it is.

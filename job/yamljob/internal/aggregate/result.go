@@ -10,17 +10,20 @@ import (
 
 // Results writes the results to dst, one for each aggregate.
 func (p *Plan) Results(acc Acc, dst []row.Value) {
-	w := p.wordsOf(&acc)
+	p.results(acc.seen, p.wordsOf(&acc), acc.more, dst)
+}
+
+func (p *Plan) results(has uint64, w []uint64, more *more, dst []row.Value) {
 	for i := range p.steps {
 		s := &p.steps[i]
-		seen := acc.seen&(1<<i) != 0
+		seen := has&(1<<i) != 0
 		switch {
 		case s.fn <= countIf:
 			dst[i] = row.Int(int64(w[s.word]))
 		case s.form == accumulator.Set:
 			n := 0
 			if seen {
-				n = len(acc.more.sets[s.setAt].elems)
+				n = len(more.sets[s.setAt].elems)
 			}
 			dst[i] = row.Int(int64(n))
 		case !seen:
@@ -32,9 +35,9 @@ func (p *Plan) Results(acc Acc, dst []row.Value) {
 		case s.fn == avg:
 			dst[i] = row.Float(accumulator.Total(w[s.word:]) / float64(w[s.word+2]))
 		case s.kind == row.KindString:
-			dst[i] = row.String(acc.more.texts[s.textAt])
+			dst[i] = row.String(more.texts[s.textAt])
 		case s.kind == row.KindJSON:
-			dst[i] = row.JSON(acc.more.texts[s.textAt])
+			dst[i] = row.JSON(more.texts[s.textAt])
 		default:
 			dst[i] = value(s.kind, w[s.word])
 		}

@@ -15,7 +15,7 @@ type op2 = func(a, b row.Value) row.Value
 
 // lift1 and lift2 make an operation on values one on rows: what is missing stays missing.
 func lift1(x Eval, op op1) Eval {
-	return func(r *row.Row) row.Value {
+	return func(r row.Row) row.Value {
 		a := x(r)
 		if a.Missing() {
 			return a
@@ -25,7 +25,7 @@ func lift1(x Eval, op op1) Eval {
 }
 
 func lift2(x, y Eval, op op2) Eval {
-	return func(r *row.Row) row.Value {
+	return func(r row.Row) row.Value {
 		a := x(r)
 		if a.Missing() {
 			return a

@@ -80,7 +80,7 @@ func (c *compiler) equality(n *ast.BinaryNode, x, y node) node {
 		x, y = y, x
 	}
 	if y.kind == row.KindNull {
-		return c.fold(n, row.KindBool, func(r *row.Row) row.Value {
+		return c.fold(n, row.KindBool, func(r row.Row) row.Value {
 			v := x.eval(r)
 			if v.Kind() == row.KindFailed {
 				return v
@@ -109,8 +109,8 @@ func (c *compiler) equality(n *ast.BinaryNode, x, y node) node {
 
 // fieldIs is the comparison that filters consist of: a field and a text.
 func fieldIs(field int, text string, not bool) node {
-	return node{kind: row.KindBool, eval: func(r *row.Row) row.Value {
-		v := &r.Values[field]
+	return node{kind: row.KindBool, eval: func(r row.Row) row.Value {
+		v := r.Values[field]
 		if v.IsNull() {
 			return row.Null
 		}

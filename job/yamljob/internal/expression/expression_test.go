@@ -16,7 +16,7 @@ import (
 func TestExpressions(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var schema *row.Schema
-		var rec *row.Row
+		var rec row.Row
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			for line := range strings.SplitSeq(strings.TrimSpace(d.Input), "\n") {
@@ -60,13 +60,11 @@ func newSchema(t *testing.T, line string) *row.Schema {
 		}
 		fields = append(fields, row.Field{Name: name, Kind: k})
 	}
-	used := true
-	return row.SourceSchema(fields, &used)
+	return row.SourceSchema(fields, new(row.Wants))
 }
 
-func decode(t *testing.T, schema *row.Schema, line string) *row.Row {
-	used := true
-	r, err := row.NewJSONDecoder(schema, &used).Decode(&stream.Record{Value: []byte(line), Key: []byte("k1"), Topic: "views",
+func decode(t *testing.T, schema *row.Schema, line string) row.Row {
+	r, err := row.NewJSONDecoder(schema, &row.Wants{Raw: true, Meta: true}).Decode(&stream.Record{Value: []byte(line), Key: []byte("k1"), Topic: "views",
 		Partition: 3, Offset: 42, Timestamp: 1357034400000, Headers: []stream.Header{{Key: "trace", Value: []byte("t-1")}}})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +72,7 @@ func decode(t *testing.T, schema *row.Schema, line string) *row.Row {
 	return r
 }
 
-func eval(text string, schema *row.Schema, rec *row.Row) string {
+func eval(text string, schema *row.Schema, rec row.Row) string {
 	e, errs := Compile(text, schema)
 	if errs != nil {
 		return mistakes(errs)
@@ -103,7 +101,7 @@ func BenchmarkFilter(b *testing.B) {
 	if errs != nil {
 		b.Fatal(errs)
 	}
-	r := &row.Row{Values: []row.Value{row.String("click"), row.Float(12)}}
+	r := row.Row{Values: []row.Value{row.String("click"), row.Float(12)}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if !e.Eval(r).Bool() {

@@ -110,7 +110,7 @@ func (c *compiler) apply(n *ast.CallNode, f form, args []node) node {
 		return c.fold(n, f.result, lift2(args[0].eval, args[1].eval, f.f2), args...)
 	}
 	third := args[2].eval
-	return c.fold(n, f.result, func(r *row.Row) row.Value {
+	return c.fold(n, f.result, func(r row.Row) row.Value {
 		a, b, d := args[0].eval(r), args[1].eval(r), third(r)
 		for _, v := range [...]row.Value{a, b, d} {
 			if v.Missing() {

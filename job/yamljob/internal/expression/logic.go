@@ -16,7 +16,7 @@ func (c *compiler) logic(n *ast.BinaryNode, x, y node) node {
 	}
 	decisive := n.Operator == "or" || n.Operator == "||"
 	l, r := x.eval, y.eval
-	return c.fold(n, row.KindBool, func(rec *row.Row) row.Value {
+	return c.fold(n, row.KindBool, func(rec row.Row) row.Value {
 		a := l(rec)
 		if a.Kind() == row.KindFailed || !a.IsNull() && a.Bool() == decisive {
 			return a
@@ -51,7 +51,7 @@ func (c *compiler) coalesce(at ast.Node, x, y node) node {
 		return bad
 	}
 	l, r := x.eval, y.eval
-	return c.fold(at, x.kind, func(rec *row.Row) row.Value {
+	return c.fold(at, x.kind, func(rec row.Row) row.Value {
 		if v := l(rec); !v.IsNull() {
 			return v
 		}
@@ -71,7 +71,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) node {
 	if x, y = c.unify(n.Cond, x, y); x.bad {
 		return bad
 	}
-	return c.fold(n.Cond, x.kind, func(r *row.Row) row.Value {
+	return c.fold(n.Cond, x.kind, func(r row.Row) row.Value {
 		switch v := cond.eval(r); {
 		case v.Kind() == row.KindFailed:
 			return v

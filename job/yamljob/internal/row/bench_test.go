@@ -12,7 +12,7 @@ var view = []byte(`{"user":"u0001234","page":"/p/17","ts":1795977600123,"amount"
 
 func BenchmarkDecode(b *testing.B) {
 	s := NewSchema([]Field{{Name: "user", Kind: KindString}, {Name: "page", Kind: KindString}, {Name: "amount", Kind: KindFloat}, {Name: "ts", Kind: KindTimestamp}})
-	d := NewJSONDecoder(s, new(bool))
+	d := NewJSONDecoder(s, every)
 	rec := &stream.Record{Value: view}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -40,7 +40,7 @@ func BenchmarkFastjson(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	s := NewSchema([]Field{{Name: "user", Kind: KindString}, {Name: "clicks", Kind: KindInt}, {Name: "total", Kind: KindFloat}})
 	e := NewEncoder(s, false)
-	r := &Row{Values: []Value{String("u0001234"), Int(1234), Float(23456.78)}}
+	r := Row{Values: []Value{String("u0001234"), Int(1234), Float(23456.78)}}
 	buf := make([]byte, 0, 200)
 	b.ReportAllocs()
 	for b.Loop() {

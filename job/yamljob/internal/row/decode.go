@@ -13,18 +13,22 @@ import (
 type Decoder struct {
 	schema *Schema
 	raw    bool
-	meta   *bool
+	wants  *Wants
 	// required are the fields that must not be null.
 	required []int
-	// byName is used beyond a few fields.
+	// words are the jsontext.NameWord of the fields' names, byName is used beyond a few.
+	words  []uint64
 	byName map[string]int
 	arenas sync.Pool
 }
 
-// NewJSONDecoder makes the decoder of a source whose values are JSON objects. *meta says whether Metadata is wanted; it
-// is read at run time.
-func NewJSONDecoder(s *Schema, meta *bool) *Decoder {
-	d := &Decoder{schema: s, meta: meta}
+// NewJSONDecoder makes the decoder of a source whose values are JSON objects. What is wanted is read at run time. A field that
+// nobody uses is checked all the same.
+func NewJSONDecoder(s *Schema, wants *Wants) *Decoder {
+	d := &Decoder{schema: s, wants: wants}
+	for _, f := range s.Fields {
+		d.words = append(d.words, jsontext.NameWord(f.Name))
+	}
 	if len(s.Fields) > 8 {
 		d.byName = s.index
 	}
@@ -42,10 +46,12 @@ var RawFields = []Field{
 }
 
 // NewRawDecoder makes the decoder of a source of RawFields.
-func NewRawDecoder(s *Schema, meta *bool) *Decoder { return &Decoder{schema: s, raw: true, meta: meta} }
+func NewRawDecoder(s *Schema, wants *Wants) *Decoder {
+	return &Decoder{schema: s, raw: true, wants: wants}
+}
 
 // Decode makes a row of a record; it shares the record's bytes. The error says why the record is bad.
-func (d *Decoder) Decode(rec *stream.Record) (*Row, error) {
+func (d *Decoder) Decode(rec *stream.Record) (Row, error) {
 	a, _ := d.arenas.Get().(*Arena)
 	if a == nil {
 		a = new(Arena)
@@ -55,15 +61,24 @@ func (d *Decoder) Decode(rec *stream.Record) (*Row, error) {
 	return r, err
 }
 
-func (d *Decoder) decode(a *Arena, rec *stream.Record) (*Row, error) {
-	n := len(d.schema.Fields)
-	if *d.meta {
-		n += len(Metadata)
+func (d *Decoder) decode(a *Arena, rec *stream.Record) (Row, error) {
+	fields := len(d.schema.Fields)
+	n := min(d.wants.Fields, fields)
+	if d.raw {
+		n = fields
+	}
+	if d.wants.Raw {
+		n = fields + 1
+	}
+	if d.wants.Meta {
+		n = fields + 1 + len(Metadata)
 	}
 	r := a.Row(n)
-	r.Raw, r.Same = rec.Value, true
-	if *d.meta {
-		setMetadata(a, r.Values[len(d.schema.Fields):], rec)
+	if n > fields {
+		r.Values[fields] = bytesValue(rec.Value)
+		if d.wants.Meta {
+			setMetadata(a, r.Values[fields+1:], rec)
+		}
 	}
 	if d.raw {
 		v := r.Values
@@ -71,16 +86,15 @@ func (d *Decoder) decode(a *Arena, rec *stream.Record) (*Row, error) {
 		v[3], v[4], v[5] = String(rec.Topic), Int(int64(rec.Partition)), Int(rec.Offset)
 		return r, nil
 	}
-	if rec.Value == nil {
-		return r, d.checkRequired(r.Values)
-	}
-	if err := d.object(a, bytesValue(rec.Value).Str(), r.Values); err != nil {
-		return nil, err
+	if rec.Value != nil {
+		if err := d.object(a, unsafe.String(unsafe.SliceData(rec.Value), len(rec.Value)), r.Values); err != nil {
+			return Row{}, err
+		}
 	}
 	return r, d.checkRequired(r.Values)
 }
 
-// Require makes a record bad in which a field is null or missing. It is called before the first Decode.
+// Require makes a record bad in which a field, one that is used, is null or missing. It is called before the first Decode.
 func (d *Decoder) Require(field int) { d.required = append(d.required, field) }
 
 func (d *Decoder) checkRequired(values []Value) error {
@@ -137,26 +151,42 @@ func (d *Decoder) object(a *Arena, s string, values []Value) error {
 		if i >= len(s) || s[i] != '"' {
 			return jsontext.SyntaxError(s, ^i)
 		}
-		end, escaped := jsontext.ScanString(s, i)
-		if end < 0 {
-			return jsontext.SyntaxError(s, end)
+		var f int
+		if word, n, ok := jsontext.ScanName(s, i); ok {
+			f = d.find(word, s[i+1:i+1+n], next)
+			i += n + 2
+		} else {
+			end, escaped := jsontext.ScanString(s, i)
+			if end < 0 {
+				return jsontext.SyntaxError(s, end)
+			}
+			name := s[i+1 : end-1]
+			if escaped {
+				name = string(jsontext.AppendUnescaped(nil, name))
+			}
+			f = d.find(jsontext.NameWord(name), name, next)
+			i = end
 		}
-		name := s[i+1 : end-1]
-		if escaped {
-			name = string(jsontext.AppendUnescaped(nil, name))
-		}
-		if i = jsontext.SkipSpace(s, end); i >= len(s) || s[i] != ':' {
+		if i = jsontext.SkipSpace(s, i); i >= len(s) || s[i] != ':' {
 			return jsontext.SyntaxError(s, ^i)
 		}
 		i = jsontext.SkipSpace(s, i+1)
-		if f := d.find(name, next); f < 0 {
-			i = jsontext.ScanValue(s, i, 1)
-		} else {
+		switch {
+		case f >= 0:
 			next = f + 1
+			var unused Value
+			v := &unused
+			if f < len(values) {
+				v = &values[f]
+			}
 			var err error
-			if i, err = readField(a, s, i, &d.schema.Fields[f], &values[f]); err != nil {
+			if i, err = readField(a, s, i, &d.schema.Fields[f], v); err != nil {
 				return err
 			}
+		case i < len(s) && s[i] == '"':
+			i, _ = jsontext.ScanString(s, i)
+		default:
+			i = jsontext.ScanValue(s, i, 1)
 		}
 		if i < 0 {
 			return jsontext.SyntaxError(s, i)
@@ -176,10 +206,9 @@ func (d *Decoder) object(a *Arena, s string, values []Value) error {
 	return nil
 }
 
-// find returns the field of a name, -1 if none was declared; next is the likeliest one.
-func (d *Decoder) find(name string, next int) int {
-	fields := d.schema.Fields
-	if next < len(fields) && fields[next].Name == name {
+// find returns the field of a name, whose jsontext.NameWord is word, -1 if none was declared; next is the likeliest one.
+func (d *Decoder) find(word uint64, name string, next int) int {
+	if next < len(d.words) && d.words[next] == word && d.is(next, name) {
 		return next
 	}
 	if d.byName != nil {
@@ -188,10 +217,16 @@ func (d *Decoder) find(name string, next int) int {
 		}
 		return -1
 	}
-	for f := range fields {
-		if fields[f].Name == name {
+	for f, w := range d.words {
+		if w == word && d.is(f, name) {
 			return f
 		}
 	}
 	return -1
+}
+
+// is reports whether a field of the same jsontext.NameWord has the name.
+func (d *Decoder) is(field int, name string) bool {
+	own := d.schema.Fields[field].Name
+	return len(own) == len(name) && (len(name) < 8 || own == name)
 }

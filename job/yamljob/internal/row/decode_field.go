@@ -52,13 +52,17 @@ func readField(a *Arena, s string, i int, f *Field, v *Value) (int, error) {
 		*v = Bool(c == 't')
 		return jsontext.ScanValue(s, i, 1), nil
 	case (c == '-' || c-'0' <= 9) && (f.Kind == KindInt || f.Kind == KindFloat || f.Kind == KindTimestamp):
-		if m, decimals, end, ok := jsontext.ScanDecimal(s, i); ok {
-			if f.Kind == KindFloat {
+		if f.Kind == KindFloat {
+			if m, decimals, end, ok := jsontext.ScanDecimal(s, i); ok {
 				*v = Float(jsontext.Quotient(m, decimals))
 				return end, nil
 			}
-			if decimals == 0 && (f.Kind == KindInt || f.Unit == Millis) {
-				*v = Value{n: uint64(m), k: f.Kind}
+		} else if f.Kind == KindInt || f.Unit == Millis {
+			if size, negative, end, ok := jsontext.ScanInt(s, i); ok && size <= math.MaxInt64 {
+				if negative {
+					size = -size
+				}
+				*v = bitsOf(f.Kind, size)
 				return end, nil
 			}
 		}

@@ -3,6 +3,7 @@ package row
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -15,10 +16,13 @@ import (
 var allFields = []Field{{Name: "i", Kind: KindInt}, {Name: "f", Kind: KindFloat}, {Name: "s", Kind: KindString}, {Name: "b", Kind: KindBool},
 	{Name: "ts", Kind: KindTimestamp}, {Name: "js", Kind: KindJSON}}
 
+// every wants all fields of a schema.
+var every = &Wants{Fields: math.MaxInt}
+
 // show decodes a JSON text into a row of fields and writes that as JSON, or the error.
 func show(fields []Field, text string) string {
 	s := NewSchema(fields)
-	r, err := NewJSONDecoder(s, new(bool)).Decode(&stream.Record{Value: []byte(text)})
+	r, err := NewJSONDecoder(s, every).Decode(&stream.Record{Value: []byte(text)})
 	if err != nil {
 		return "bad: " + err.Error()
 	}
@@ -102,11 +106,15 @@ func TestManyFieldsAreFoundInAnyOrder(t *testing.T) {
 }
 
 func TestRecordStaysAvailableBesideItsFields(t *testing.T) {
-	used := true
+	wants := &Wants{}
 	rec := &stream.Record{Key: []byte("k"), Value: []byte(`{"i":1}`), Topic: "t", Partition: 2, Offset: 9, Timestamp: 5,
 		Headers: []stream.Header{{Key: "a", Value: []byte("x\"y")}, {Key: "b"}}}
-	s := SourceSchema(allFields[:1], &used)
-	r, err := NewJSONDecoder(s, &used).Decode(rec)
+	s := SourceSchema(allFields[:1], wants)
+	at := s.Raw()
+	if i, kind, ok := s.Lookup("$offset"); i != at+5 || kind != KindInt || !ok {
+		t.Errorf("$offset is at %d, %v, %v", i, kind, ok)
+	}
+	r, err := NewJSONDecoder(s, wants).Decode(rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,19 +122,69 @@ func TestRecordStaysAvailableBesideItsFields(t *testing.T) {
 	for _, v := range r.Values {
 		got = append(got, string(AppendValue(nil, v)))
 	}
-	if s := strings.Join(got, " "); s != `1 "k" "1970-01-01T00:00:00.005Z" "t" 2 9 {"a":"x\"y","b":null}` {
+	if s := strings.Join(got, " "); s != `1 "{\"i\":1}" "k" "1970-01-01T00:00:00.005Z" "t" 2 9 {"a":"x\"y","b":null}` {
 		t.Errorf("got %s", s)
 	}
-	if !r.Same || &r.Raw[0] != &rec.Value[0] {
+	if b := r.Values[at].Bytes(); &b[0] != &rec.Value[0] || len(b) != len(rec.Value) {
 		t.Error("the value's bytes are not the record's")
 	}
-	raw, _ := NewRawDecoder(NewSchema(RawFields), new(bool)).Decode(rec)
+	raw, _ := NewRawDecoder(NewSchema(RawFields), new(Wants)).Decode(rec)
 	if s := string(NewEncoder(NewSchema(RawFields), true).Append(nil, raw)); s != `{"key":"k","value":"{\"i\":1}","timestamp":5,"topic":"t","partition":2,"offset":9}` {
 		t.Errorf("raw: got %s", s)
 	}
-	null, err := NewJSONDecoder(NewSchema(allFields), new(bool)).Decode(&stream.Record{})
-	if err != nil || !null.Same || null.Raw != nil || !null.Values[0].IsNull() {
+	null, err := NewJSONDecoder(NewSchema(allFields), &Wants{Raw: true}).Decode(&stream.Record{})
+	if err != nil || null.Values[len(allFields)].Bytes() != nil || !null.Values[0].IsNull() {
 		t.Errorf("a null value became %v, %v", null, err)
+	}
+}
+
+func TestFieldsThatNobodyUsesAreCheckedButNotKept(t *testing.T) {
+	wants := &Wants{}
+	s := SourceSchema(allFields, wants)
+	d := NewJSONDecoder(s, wants)
+	s.Lookup("f")
+	r, err := d.Decode(&stream.Record{Value: []byte(`{"b":true,"s":"x","f":2.5,"i":1}`)})
+	if err != nil || len(r.Values) != 2 || !r.Values[0].Equal(Int(1)) || !r.Values[1].Equal(Float(2.5)) {
+		t.Errorf("got %v, %v", r.Values, err)
+	}
+	if _, err = d.Decode(&stream.Record{Value: []byte(`{"i":1,"b":7}`)}); err == nil || err.Error() != `field "b": want bool, got 7` {
+		t.Errorf("got %v", err)
+	}
+	other := &Wants{}
+	u, err := s.Union(SourceSchema(allFields, other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	NewEncoder(u, false)
+	if wants.Fields != len(allFields) || other.Fields != len(allFields) {
+		t.Errorf("a union that is written wants %d and %d fields", wants.Fields, other.Fields)
+	}
+}
+
+func TestValuesKeepTheirKind(t *testing.T) {
+	failure := errors.New("overflow")
+	for _, c := range []struct {
+		v    Value
+		kind Kind
+		want string
+	}{
+		{Null, KindNull, "null"}, {Failed(&failure), KindFailed, "null"}, {Bool(false), KindBool, "false"}, {Bool(true), KindBool, "true"},
+		{Int(0), KindInt, "0"}, {Int(-1), KindInt, "-1"}, {Int(math.MinInt64), KindInt, "-9223372036854775808"},
+		{Float(0), KindFloat, "0"}, {Float(-1.5), KindFloat, "-1.5"}, {String(""), KindString, `""`}, {String("x"), KindString, `"x"`},
+		{Timestamp(-1), KindTimestamp, `"1969-12-31T23:59:59.999Z"`}, {JSON(""), KindJSON, ""}, {JSON("[1]"), KindJSON, "[1]"},
+	} {
+		if got := string(AppendValue(nil, c.v)); c.v.Kind() != c.kind || got != c.want {
+			t.Errorf("want %v %s, got %v %s", c.kind, c.want, c.v.Kind(), got)
+		}
+		if c.v.IsNull() != (c.kind == KindNull) || c.v.Missing() != (c.kind <= KindFailed) || !c.v.Equal(c.v) {
+			t.Errorf("%v %s: null %v, missing %v, equal to itself %v", c.kind, c.want, c.v.IsNull(), c.v.Missing(), c.v.Equal(c.v))
+		}
+	}
+	if err := Failed(&failure).Err(); err != failure || Int(1).Err() != nil || String("").Equal(JSON("")) || Int(1).Equal(Timestamp(1)) {
+		t.Errorf("a failure is %v", err)
+	}
+	if b := String("").Bytes(); b == nil || len(b) > 0 || Null.Bytes() != nil || string(String("ab").Bytes()) != "ab" {
+		t.Errorf("the bytes of an empty string are %v", b)
 	}
 }
 
@@ -138,7 +196,7 @@ func FuzzDecodeAgreesWithEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		fields := []Field{{Name: "i", Kind: KindInt}, {Name: "f", Kind: KindFloat}, {Name: "s", Kind: KindString}, {Name: "b", Kind: KindBool}, {Name: "js", Kind: KindJSON}}
-		r, err := NewJSONDecoder(NewSchema(fields), new(bool)).Decode(&stream.Record{Value: []byte(text)})
+		r, err := NewJSONDecoder(NewSchema(fields), every).Decode(&stream.Record{Value: []byte(text)})
 		valid := json.Valid([]byte(text))
 		if err == nil && !valid {
 			t.Fatalf("%q is not JSON but was taken", text)
@@ -157,7 +215,7 @@ func FuzzDecodeAgreesWithEncodingJSON(f *testing.F) {
 			compare(t, field, r.Values[i], want[field.Name])
 		}
 		out := NewEncoder(NewSchema(fields), false).Append(nil, r)
-		again, err := NewJSONDecoder(NewSchema(fields), new(bool)).Decode(&stream.Record{Value: out})
+		again, err := NewJSONDecoder(NewSchema(fields), every).Decode(&stream.Record{Value: out})
 		if err != nil || !json.Valid(out) {
 			t.Fatalf("%q was written as %q: %v", text, out, err)
 		}

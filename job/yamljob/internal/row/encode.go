@@ -17,6 +17,7 @@ type Encoder struct {
 // NewEncoder makes an encoder. Timestamps are written as RFC 3339 text with milliseconds, in UTC, or as numbers of
 // milliseconds since the Unix epoch.
 func NewEncoder(s *Schema, millis bool) *Encoder {
+	s.all()
 	e := &Encoder{millis: millis}
 	for i, f := range s.Fields {
 		b := []byte{','}
@@ -29,13 +30,13 @@ func NewEncoder(s *Schema, millis bool) *Encoder {
 }
 
 // Append appends a row's JSON text.
-func (e *Encoder) Append(dst []byte, r *Row) []byte {
+func (e *Encoder) Append(dst []byte, r Row) []byte {
 	if len(e.prefixes) == 0 {
 		return append(dst, "{}"...)
 	}
 	for i, p := range e.prefixes {
 		dst = append(dst, p...)
-		if v := r.Values[i]; v.k == KindTimestamp && e.millis {
+		if v := r.Values[i]; v.Kind() == KindTimestamp && e.millis {
 			dst = strconv.AppendInt(dst, v.Int(), 10)
 		} else {
 			dst = AppendValue(dst, v)
@@ -46,7 +47,7 @@ func (e *Encoder) Append(dst []byte, r *Row) []byte {
 
 // AppendValue appends a value as JSON. A float that JSON has no number for (NaN, infinities) is null.
 func AppendValue(dst []byte, v Value) []byte {
-	switch v.k {
+	switch v.Kind() {
 	case KindBool:
 		return strconv.AppendBool(dst, v.Bool())
 	case KindInt:

@@ -23,7 +23,7 @@ import (
 // AppendKey appends the encoded key of values.
 func AppendKey(dst []byte, values ...Value) []byte {
 	if len(values) == 1 {
-		switch v := values[0]; v.k {
+		switch v := values[0]; v.Kind() {
 		case KindNull, KindFailed:
 		case KindFloat:
 			if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
@@ -44,7 +44,7 @@ func AppendKey(dst []byte, values ...Value) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if v.k == KindString {
+		if v.Kind() == KindString {
 			dst = appendKeyString(dst, v.Str())
 		} else {
 			dst = AppendValue(dst, v)
@@ -55,7 +55,7 @@ func AppendKey(dst []byte, values ...Value) []byte {
 
 // PlainKey returns the key of one string without copying it; ok is false if the key needs AppendKey.
 func PlainKey(v Value) (key string, ok bool) {
-	if v.k != KindString {
+	if v.Kind() != KindString {
 		return "", false
 	}
 	s := v.Str()

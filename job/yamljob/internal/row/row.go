@@ -1,38 +1,26 @@
 package row
 
-// Row is one record: a value for each field of its schema.
-type Row struct {
-	Values []Value
-	// Raw is the record's value as it was read, while nothing has changed it; Same says so (Raw is nil for Kafka's null).
-	Raw  []byte
-	Same bool
-}
+// Row is one record: a value for each field of its schema. That of a source may have fewer or more values, see [Wants].
+type Row struct{ Values []Value }
 
-// Arena hands out rows, values and bytes from larger blocks, so that a record costs no allocation of its own. A block is
-// garbage once nothing that was taken from it is in use. An Arena belongs to one goroutine.
+// Arena hands out the values of rows, and bytes, from larger blocks, so that a record costs no allocation of its own. A block
+// is garbage once nothing that was taken from it is in use. An Arena belongs to one goroutine.
 type Arena struct {
-	rows   []Row
 	values []Value
 	bytes  []byte
 }
 
 const (
-	rowBlock   = 128
-	valueBlock = 512
+	valueBlock = 511 // with the runtime's header it fills a size class
 	byteBlock  = 16 << 10
 )
 
 // Row returns a new row with n null values.
-func (a *Arena) Row(n int) *Row {
-	if len(a.rows) == 0 {
-		a.rows = make([]Row, rowBlock)
-	}
-	r := &a.rows[0]
-	a.rows = a.rows[1:]
+func (a *Arena) Row(n int) Row {
 	if len(a.values) < n {
 		a.values = make([]Value, max(valueBlock, n))
 	}
-	r.Values = a.values[:n:n]
+	r := Row{a.values[:n:n]}
 	a.values = a.values[n:]
 	return r
 }

@@ -24,17 +24,23 @@ const (
 	Nanos
 )
 
-// Schema lists the fields of the rows of one step.
+// Schema lists the fields of the rows of one step. What stands behind them in rows of a source that nothing has changed is the
+// record's value and its Metadata, if that is wanted.
 type Schema struct {
 	Fields []Field
-	// Meta is what a source's rows have besides, nil once a step has made new rows.
-	Meta  *Meta
-	index map[string]int
+	// sources are those that rows may come from unchanged; meta says that all rows do, and so have Metadata.
+	sources []*Wants
+	meta    bool
+	index   map[string]int
 }
 
-// Meta lists the sources that a schema's rows come from: an expression that uses a field of Metadata marks them, and only
-// then do they fill it in.
-type Meta struct{ sources []*bool }
+// Wants says what of a record the steps behind a source use; it is collected while the job is built. The zero value is nothing.
+type Wants struct {
+	// Fields is how many of the schema's fields a row has: up to the last one that is used.
+	Fields int
+	// Raw and Meta say that a row has the record's value as it was read, and Metadata. It has all fields then.
+	Raw, Meta bool
+}
 
 // Metadata is what is known of a record besides its value, by the names that expressions use.
 var Metadata = []Field{
@@ -55,30 +61,46 @@ func NewSchema(fields []Field) *Schema {
 	return s
 }
 
-// SourceSchema makes the schema of a source, which also has Metadata. *used is set if an expression uses that.
-func SourceSchema(fields []Field, used *bool) *Schema {
+// SourceSchema makes the schema of a source, which also has Metadata.
+func SourceSchema(fields []Field, wants *Wants) *Schema {
 	s := NewSchema(fields)
-	s.Meta = &Meta{sources: []*bool{used}}
+	s.sources, s.meta = []*Wants{wants}, true
 	return s
 }
 
-// Lookup finds a field: its position in a row and its kind.
+// Lookup finds a field, to use it: its position in a row and its kind.
 func (s *Schema) Lookup(name string) (int, Kind, bool) {
 	if i, ok := s.index[name]; ok {
+		s.want(i+1, false, false)
 		return i, s.Fields[i].Kind, true
 	}
-	if s.Meta != nil {
+	if s.meta {
 		for i, f := range Metadata {
 			if f.Name == name {
-				for _, used := range s.Meta.sources {
-					*used = true
-				}
-				return len(s.Fields) + i, f.Kind, true
+				s.want(0, false, true)
+				return len(s.Fields) + 1 + i, f.Kind, true
 			}
 		}
 	}
 	return 0, KindNull, false
 }
+
+// Raw is the position, in rows of a source that nothing has changed, of the record's value as it was read: a string, or null
+// for Kafka's null. Other rows end before it.
+func (s *Schema) Raw() int {
+	s.want(0, true, false)
+	return len(s.Fields)
+}
+
+func (s *Schema) want(fields int, raw, meta bool) {
+	for _, w := range s.sources {
+		w.Fields = max(w.Fields, fields)
+		w.Raw, w.Meta = w.Raw || raw, w.Meta || meta
+	}
+}
+
+// all says that every field is used.
+func (s *Schema) all() { s.want(len(s.Fields), false, false) }
 
 // Names lists the fields, and the metadata if there is any.
 func (s *Schema) Names() []string {
@@ -86,7 +108,7 @@ func (s *Schema) Names() []string {
 	for _, f := range s.Fields {
 		names = append(names, f.Name)
 	}
-	if s.Meta != nil {
+	if s.meta {
 		for _, f := range Metadata {
 			names = append(names, f.Name)
 		}
@@ -108,8 +130,6 @@ func (s *Schema) Union(t *Schema) (*Schema, error) {
 		}
 	}
 	u := NewSchema(s.Fields)
-	if s.Meta != nil && t.Meta != nil {
-		u.Meta = &Meta{sources: slices.Concat(s.Meta.sources, t.Meta.sources)}
-	}
+	u.sources, u.meta = slices.Concat(s.sources, t.sources), s.meta && t.meta
 	return u, nil
 }

@@ -25,11 +25,32 @@ var kindNames = [...]string{"null", "failed", "bool", "int", "float", "string", 
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is a value of some kind in 24 bytes. The zero Value is null.
+// Value is a value of some kind in 16 bytes. The zero Value is null.
+//
+//	a string, a JSON text   p is its first byte, n its length, and its kind in the highest byte
+//	a failure               p is the *error, n its kind in the highest byte
+//	any other               p is the place of its kind in kinds, n the bits of the number
 type Value struct {
-	p unsafe.Pointer // the bytes of a string or JSON text; the *error of a failure
-	n uint64         // bits of a number, or a length
-	k Kind
+	p unsafe.Pointer
+	n uint64
+}
+
+// kinds gives each kind an address, which no text and no error has.
+var kinds [KindJSON + 1]byte
+
+const (
+	kindShift = 56
+	lengths   = 1<<kindShift - 1
+)
+
+// bitsOf makes a value of the bits of a number.
+func bitsOf(k Kind, n uint64) Value { return Value{unsafe.Pointer(&kinds[k]), n} }
+
+func textOf(k Kind, s string) Value {
+	if s == "" {
+		return Value{n: uint64(k) << kindShift} // what it points to is nobody's business
+	}
+	return Value{unsafe.Pointer(unsafe.StringData(s)), uint64(len(s)) | uint64(k)<<kindShift}
 }
 
 // Null is the value that is none.
@@ -38,42 +59,43 @@ var Null Value
 // Bool makes a bool.
 func Bool(b bool) Value {
 	if b {
-		return Value{n: 1, k: KindBool}
+		return bitsOf(KindBool, 1)
 	}
-	return Value{k: KindBool}
+	return bitsOf(KindBool, 0)
 }
 
 // Int makes an integer.
-func Int(i int64) Value { return Value{n: uint64(i), k: KindInt} }
+func Int(i int64) Value { return bitsOf(KindInt, uint64(i)) }
 
 // Float makes a floating-point number.
-func Float(f float64) Value { return Value{n: math.Float64bits(f), k: KindFloat} }
+func Float(f float64) Value { return bitsOf(KindFloat, math.Float64bits(f)) }
 
 // Timestamp makes a point in time: milliseconds since the Unix epoch.
-func Timestamp(ms int64) Value { return Value{n: uint64(ms), k: KindTimestamp} }
+func Timestamp(ms int64) Value { return bitsOf(KindTimestamp, uint64(ms)) }
 
 // String makes a string that shares the bytes of s.
-func String(s string) Value {
-	return Value{p: unsafe.Pointer(unsafe.StringData(s)), n: uint64(len(s)), k: KindString}
-}
+func String(s string) Value { return textOf(KindString, s) }
 
 // JSON makes a value of a JSON text, which is not looked at.
-func JSON(text string) Value {
-	return Value{p: unsafe.Pointer(unsafe.StringData(text)), n: uint64(len(text)), k: KindJSON}
-}
+func JSON(text string) Value { return textOf(KindJSON, text) }
 
 // Failed makes the outcome of an expression that failed. The error is made when the job is loaded, so that a failure
 // costs nothing and travels through further expressions as null does.
-func Failed(err *error) Value { return Value{p: unsafe.Pointer(err), k: KindFailed} }
+func Failed(err *error) Value { return Value{unsafe.Pointer(err), uint64(KindFailed) << kindShift} }
 
 // Kind returns the value's kind.
-func (v Value) Kind() Kind { return v.k }
+func (v Value) Kind() Kind {
+	if at := uintptr(v.p) - uintptr(unsafe.Pointer(&kinds)); at < uintptr(len(kinds)) {
+		return Kind(at)
+	}
+	return Kind(v.n >> kindShift)
+}
 
 // IsNull reports whether there is no value.
-func (v Value) IsNull() bool { return v.k == KindNull }
+func (v Value) IsNull() bool { return v.p == nil && v.n == 0 }
 
 // Missing reports whether an operation has nothing to work on: the value is null or failed, and so is the outcome.
-func (v Value) Missing() bool { return v.k <= KindFailed }
+func (v Value) Missing() bool { return v.Kind() <= KindFailed }
 
 // Bool is the value of a bool. This method and the next ones do not check the kind.
 func (v Value) Bool() bool { return v.n != 0 }
@@ -85,11 +107,22 @@ func (v Value) Int() int64 { return int64(v.n) }
 func (v Value) Float() float64 { return math.Float64frombits(v.n) }
 
 // Str is the value of a string, or a JSON text.
-func (v Value) Str() string { return unsafe.String((*byte)(v.p), int(v.n)) }
+func (v Value) Str() string { return unsafe.String((*byte)(v.p), int(v.n&lengths)) }
+
+// Bytes are the bytes of a string, which must not be changed: nil if the value is null, and not nil if it is empty.
+func (v Value) Bytes() []byte {
+	switch {
+	case v.IsNull():
+		return nil
+	case v.p == nil:
+		return []byte{}
+	}
+	return unsafe.Slice((*byte)(v.p), int(v.n&lengths))
+}
 
 // Err is the error of a failed value, nil for any other.
 func (v Value) Err() error {
-	if v.k != KindFailed {
+	if v.Kind() != KindFailed {
 		return nil
 	}
 	return *(*error)(v.p)
@@ -97,10 +130,11 @@ func (v Value) Err() error {
 
 // Equal reports whether two values have the same kind and content.
 func (v Value) Equal(w Value) bool {
-	if v.k != w.k {
+	k := v.Kind()
+	if k != w.Kind() {
 		return false
 	}
-	switch v.k {
+	switch k {
 	case KindString, KindJSON:
 		return v.Str() == w.Str()
 	case KindFloat:
