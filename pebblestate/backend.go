@@ -218,12 +218,31 @@ func (b *Backend) open(ctx context.Context) error {
 		b.leaveBehind(opened)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-		b.leaveBehind(opened)
+		if !b.closeOpened(opened) {
+			b.leaveBehind(opened)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("opening the base: %w", corruptIf(err))
 	}
 	return nil
+}
+
+// closeOpened waits until Pebble has come to an end of opening, which it nearly always does at once, and closes it. It is false
+// if that takes longer than closing may.
+func (b *Backend) closeOpened(opened chan error) bool {
+	timeout := time.NewTimer(b.opts.CloseTimeout)
+	defer timeout.Stop()
+	select {
+	case err := <-opened:
+		if err == nil {
+			_ = b.db.Close() // nothing of it is needed
+		}
+		return true
+	case <-b.broken.failed:
+	case <-timeout.C:
+	}
+	return false
 }
 
 // leaveBehind keeps the directory locked until Pebble has opened it after all, and closes it then.

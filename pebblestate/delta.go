@@ -106,9 +106,12 @@ func (w *DeltaWriter) raw(b []byte, cell uint64) {
 func (w *DeltaWriter) Len() int  { return int(w.count) }
 func (w *DeltaWriter) Size() int { return len(w.buf) }
 
-// Bytes returns the delta.
+// Bytes returns the delta, in no much larger room than it needs.
 func (w *DeltaWriter) Bytes() []byte {
 	binary.LittleEndian.PutUint32(w.buf[8:], w.count)
+	if n := len(w.buf); cap(w.buf) > n+n/4+512 {
+		w.buf = slices.Clone(w.buf)
+	}
 	return w.buf
 }
 

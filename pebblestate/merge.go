@@ -67,18 +67,8 @@ func (c *changes) change(e *entry) change {
 	return ch
 }
 
-// lastChanges finds the last change of each key of the deltas, oldest first, and sorts by key. It goes from the newest
-// delta to the oldest and takes a key where it meets it first, so that only what remains is sorted.
-func lastChanges(reprs [][]byte) (*changes, error) {
-	t, err := lastChangesTable(reprs)
-	if err != nil {
-		return nil, err
-	}
-	t.c.sort()
-	return t.c, nil
-}
-
-// lastChangesTable is lastChanges without the sorting: the changes are found by key.
+// lastChangesTable finds the last change of each key of the deltas, oldest first. It goes from the newest delta to the oldest and
+// takes a key where it meets it first.
 func lastChangesTable(reprs [][]byte) (*entryTable, error) {
 	t := new(entryTable)
 	return t, t.build(reprs)

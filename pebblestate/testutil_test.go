@@ -152,3 +152,13 @@ func rawChange(w *DeltaWriter, c change) {
 	}
 	w.raw(b, 0)
 }
+
+// lastChanges are the last change of each key of the deltas, oldest first, in order of key.
+func lastChanges(reprs [][]byte) (*changes, error) {
+	t, err := lastChangesTable(reprs)
+	if err != nil {
+		return nil, err
+	}
+	t.c.sort()
+	return t.c, nil
+}
