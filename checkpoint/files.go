@@ -194,12 +194,12 @@ func (f *Files) Verify(ctx context.Context, file File) error {
 }
 
 // get copies a file to w and compares what came with the file's size and hash. What is wrong with the file is a
-// [*FileError]; an error of w is w's.
+// [*FileError]; an error of w is w's, which may change the bytes.
 func (f *Files) get(ctx context.Context, file File, w io.Writer) error {
 	sum := sha256.New()
 	size := &counter{}
 	to := &target{w: w}
-	err := f.store.Get(ctx, file.Name, io.MultiWriter(to, sum, size))
+	err := f.store.Get(ctx, file.Name, io.MultiWriter(sum, size, to))
 	if to.err != nil {
 		return to.err
 	}

@@ -16,14 +16,20 @@ type cellRun struct {
 
 // set is for change i, which comes after all that were set before.
 func (c *cellNumbers) set(i int, number uint64) {
-	high := uint32(number >> 32)
+	if len(c.low) < i {
+		c.setHigh(len(c.low), 0)
+		for len(c.low) < i {
+			c.low = append(c.low, 0)
+		}
+	}
+	c.setHigh(i, uint32(number>>32))
+	c.low = append(c.low[:i], uint32(number)) // it may be said again, before the change
+}
+
+func (c *cellNumbers) setHigh(i int, high uint32) {
 	if n := len(c.highs); n == 0 && high != 0 || n > 0 && c.highs[n-1].high != high {
 		c.highs = append(c.highs, cellRun{i, high})
 	}
-	for i > len(c.low) {
-		c.low = append(c.low, 0)
-	}
-	c.low = append(c.low, uint32(number))
 }
 
 // bytes is what they take in memory.
@@ -42,7 +48,7 @@ func (r *cellReader) next() (number uint64) {
 		r.i++
 		return 0
 	}
-	if r.run < len(r.cells.highs) && r.cells.highs[r.run].from <= r.i {
+	for r.run < len(r.cells.highs) && r.cells.highs[r.run].from <= r.i {
 		r.high = uint64(r.cells.highs[r.run].high) << 32
 		r.run++
 	}

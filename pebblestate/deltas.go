@@ -66,9 +66,9 @@ func sizeOf(deltas []Delta) (n int64) {
 var errBaseUnderWay = errors.New("deltas cannot be merged while a base is written of them")
 
 // MergeDeltas replaces the deltas from index from on by one that has the last change of each key, and returns it: nil if
-// there is none. Deletions go if there is nothing before them that they could hide something of,
-// and so do changes of dropped states. What is left stands in the order in which it was written, and older changes of some
-// keys may be left too: the later one counts.
+// there is none. Deletions go if there is nothing before them that they could hide something of, and so do changes of dropped
+// states. What is left stands in the order in which it was written, and older changes of some keys may be left too: the later one
+// counts.
 func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	b.mu.Lock()
 	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned

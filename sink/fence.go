@@ -30,7 +30,11 @@ func (t *KafkaTransactions) Fence(ctx context.Context) error {
 		errs[0], t.version = err, features.TransactionVersion()
 	})
 	// The first commit will need it.
-	wg.Go(func() { _, _ = t.coordinator(ctx, coordinatorKey{groupCoordinator, t.config.Group}) })
+	t.spawn(func(ctx context.Context) {
+		ctx, cancel := t.bounded(ctx)
+		defer cancel()
+		_, _ = t.coordinator(ctx, coordinatorKey{groupCoordinator, t.config.Group}) // it is asked for again if that fails
+	})
 	for i, s := range t.slots {
 		wg.Go(func() {
 			if err := t.initProducer(ctx, s); err != nil {

@@ -33,7 +33,7 @@ func TestFindMakesNoCheckpointTopicAndEnsureDoes(t *testing.T) {
 	}
 }
 
-// Who leads is asked for once, and not before each question.
+// Who leads is asked for once a recovery, anew by what is read after the fencing, and not before each question.
 func TestTheLogsLeaderIsRemembered(t *testing.T) {
 	c := newCluster(t)
 	ctx := testContext(t)
@@ -52,7 +52,7 @@ func TestTheLogsLeaderIsRemembered(t *testing.T) {
 	if _, err := log.At(ctx, last.Offset); err != nil {
 		t.Error(err)
 	}
-	if asked.Load() > 0 {
-		t.Errorf("metadata was asked for %d times", asked.Load())
+	if n := asked.Load(); n < 1 || n > 2 { // the end and the last stable offset are asked for side by side
+		t.Errorf("metadata was asked for %d times, want once or twice", n)
 	}
 }

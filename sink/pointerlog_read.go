@@ -26,6 +26,7 @@ type LoggedPointer struct {
 func (l *PointerLog) Last(ctx context.Context) (*LoggedPointer, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
+	l.known.Store(nil) // the fencing lies between: who led before it may not know that another leads now
 	end, err := l.waitStable(ctx)
 	if err != nil {
 		return nil, l.wrap(err)

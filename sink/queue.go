@@ -237,8 +237,10 @@ func (t *KafkaTransactions) runEncoder() {
 
 // broker is the list of partitions that a broker leads and whose head can be sent.
 type broker struct {
-	id    int32
-	conn  *kgo.Broker
-	ready []*partition
-	wake  sync.Cond
+	id   int32
+	conn *kgo.Broker
+	// second is another connection, nil if there is none.
+	second atomic.Pointer[kgo.Broker]
+	ready  []*partition
+	wake   sync.Cond
 }

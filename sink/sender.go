@@ -28,7 +28,7 @@ func (t *KafkaTransactions) newBroker(id int32) *broker {
 	b.wake.L = &t.mu
 	t.brokers[id] = b
 	for i := range inflight {
-		s := &sender{t: t, to: b, conn: b.conn, second: i > 0}
+		s := &sender{t: t, to: b, second: i > 0}
 		t.spawn(s.run)
 	}
 	return b
@@ -36,11 +36,11 @@ func (t *KafkaTransactions) newBroker(id int32) *broker {
 
 // sender has one produce request at a time on its way to a broker.
 type sender struct {
-	t    *KafkaTransactions
-	to   *broker
-	conn *kgo.Broker
-	// second: another sender sends to the same broker over the connection that all use at first.
+	t  *KafkaTransactions
+	to *broker
+	// second: another sender sends to the same broker, over the connection that both use at first.
 	second bool
+	asked  bool // for a connection of its own
 	// parts are the partitions whose heads are in the request, grouped by topic as in the request.
 	parts []*partition
 	// answered says which of parts the broker has answered.
@@ -143,37 +143,60 @@ func (s *sender) send(ctx context.Context, id identity, deadline time.Time) (*km
 		newest = 12
 	}
 	t.requests.Add(1)
-	s.connect()
-	resp, err := s.conn.Request(ctx, pinnedProduce{&s.req, newest})
+	conn, own := s.connection()
+	resp, err := conn.Request(ctx, pinnedProduce{&s.req, newest})
 	if err != nil {
+		if own {
+			s.to.second.Store(nil) // the first one has always worked
+		}
 		return nil, err
 	}
 	return resp.(*kmsg.ProduceResponse), nil
 }
 
-// connect gives the second sender to a broker a connection of its own, once it has much to send: the broker works on the
-// requests of a connection one after the other, on one core.
-func (s *sender) connect() {
-	if !s.second || s.size < largeRequest {
-		return
+// connection is what to send the request on. A broker works on the requests of a connection one after the other, on one core: so
+// the second sender asks for a connection of its own, once it has much to send, and uses it from when it is there.
+func (s *sender) connection() (conn *kgo.Broker, own bool) {
+	if !s.second {
+		return s.to.conn, false
 	}
-	if cl := s.t.secondClient(); cl != nil {
-		s.conn, s.second = cl.Broker(int(s.to.id)), false
+	if !s.asked && s.size >= largeRequest {
+		s.asked = true
+		s.t.spawn(func(ctx context.Context) { s.t.connectAgain(ctx, s.to) })
+	}
+	if conn := s.to.second.Load(); conn != nil {
+		return conn, true
+	}
+	return s.to.conn, false
+}
+
+// connectAgain connects to a broker a second time. If that fails, one connection does.
+func (t *KafkaTransactions) connectAgain(ctx context.Context, b *broker) {
+	ctx, cancel := t.bounded(ctx)
+	defer cancel()
+	cl, err := t.secondClient()
+	if err == nil {
+		conn := cl.Broker(int(b.id))
+		ping := kmsg.NewPtrMetadataRequest()
+		ping.Topics = []kmsg.MetadataRequestTopic{}
+		if _, err = conn.Request(ctx, ping); err == nil {
+			b.second.Store(conn)
+		}
+	}
+	if err != nil && t.Err() == nil {
+		t.config.Logger.Info("one connection to a broker has to do for all that is written", "broker", b.id, "error", err)
 	}
 }
 
-// secondClient makes a client like the first, whose connections are its own; nil if that fails.
-func (t *KafkaTransactions) secondClient() *kgo.Client {
+// secondClient makes a client like the first, whose connections are its own.
+func (t *KafkaTransactions) secondClient() (*kgo.Client, error) {
 	t.secondMu.Lock()
 	defer t.secondMu.Unlock()
+	var err error
 	if t.second == nil {
-		var err error
-		if t.second, err = kgo.NewClient(t.client.Opts()...); err != nil {
-			t.config.Logger.Warn("one connection to a broker has to do for all that is written", "error", err)
-			return nil
-		}
+		t.second, err = kgo.NewClient(t.client.Opts()...)
 	}
-	return t.second
+	return t.second, err
 }
 
 // build fills the request anew, keeping its slices.

@@ -24,26 +24,24 @@ func dialAhead(ctx context.Context, dial Dial) *dialed {
 	return d
 }
 
-// take waits until it is connected, or that has failed. It is called once, by who has taken it from the source's list.
-func (d *dialed) take() (*kgo.Client, error) {
-	<-d.done // a dial ends by itself
-	return d.client, d.err
-}
-
 // connect returns a client for the reader, which closes it.
 func (r *kafkaReader) connect(ctx context.Context) (*kgo.Client, error) {
-	if d := r.ahead; d != nil {
-		r.ahead = nil
-		s := r.src
-		s.mu.Lock()
-		mine := slices.Contains(s.waiting, d) // else the source is closed
-		s.waiting = slices.DeleteFunc(s.waiting, func(w *dialed) bool { return w == d })
-		s.mu.Unlock()
-		if mine {
-			if client, err := d.take(); err == nil {
-				return client, nil
-			}
-		}
+	d, s := r.ahead, r.src
+	if d == nil {
+		return s.env.Dial(ctx)
 	}
-	return r.src.env.Dial(ctx) // as if nothing had been tried
+	r.ahead = nil
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx) // the source closes what comes of it
+	}
+	s.mu.Lock()
+	mine := slices.Contains(s.waiting, d) // else the source is closed
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *dialed) bool { return w == d })
+	s.mu.Unlock()
+	if mine && d.err == nil {
+		return d.client, nil
+	}
+	return s.env.Dial(ctx) // as if nothing had been tried
 }

@@ -135,8 +135,8 @@ func (s *kafkaSource) Close() {
 	s.waiting = nil
 	s.mu.Unlock()
 	for _, d := range waiting {
-		if client, err := d.take(); err == nil {
-			client.Close()
+		if <-d.done; d.err == nil { // a dial ends by itself
+			d.client.Close()
 		}
 	}
 }

@@ -39,7 +39,7 @@ var mistakesOfState = []mutant{
 	},
 	{
 		Name: "deletion-not-encoded", What: "a deleted entry is not in the delta",
-		File:    "operators/state_journal.go",
+		File:    "operators/state_frozen.go",
 		Old:     "\t\t\terr = w.Delete(c.group, f.state, c.key(), keyBytes(c.space()))\n",
 		New:     "\t\t\terr = nil\n",
 		Package: "./operators", Test: "TestTablesAnswerAsPlainMapsDo",
@@ -99,7 +99,7 @@ var mistakesOfState = []mutant{
 		Old:  "\t\tif name == \"LOCK\" {\n",
 		New:  "\t\tif name == \"LOCK\" || name == \"db\" {\n",
 		And: []edit{
-			{"pebblestate/backend.go", "ErrorIfExists:               !b.hasBase,", "ErrorIfExists:               false,"},
+			{"pebblestate/open.go", "ErrorIfExists:               !b.hasBase,", "ErrorIfExists:               false,"},
 		},
 		Package: "./pebblestate", Test: "TestNothingOfAFailedAttemptIsRestored",
 	},

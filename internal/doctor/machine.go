@@ -103,7 +103,7 @@ func Budget(o *checkpoint.Options, buffered int64) int64 {
 	return int64(o.Memory) + buffered + Overhead
 }
 
-// Memory judges the limits against the budget of the job, of which a job whose operators keep much may take a quarter more.
+// Memory judges the limits against the budget of the job, beside which a job may take a quarter more for garbage.
 func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
 	l := list{check: "memory"}
 	limit, what := m.Machine, "the machine's memory"

@@ -107,7 +107,7 @@ func (a *attempt) takeAhead(ctx context.Context, from *checkpoint.Pointer) (take
 			return false, h.err
 		}
 	}
-	h.taken = true
+	h.taken, h.of, h.deltas = true, nil, nil // the backend has them, and gives them back
 	a.useState(h.backend, h.dir)
 	return true, nil
 }

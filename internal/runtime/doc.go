@@ -54,6 +54,8 @@
 //	beside the group, of the packages below, ended by attempt.close:
 //	encoder         up to 4 (sink)                compresses record batches                           Transactions.Close
 //	sender          2 a broker written to (sink)  one produce request at a time                       Transactions.Close
+//	  connect       at most 1 a broker (sink)     connects a second time, once much is written        ends by itself;
+//	                                                                                                  Transactions.Close
 //	retrier         1 (sink)                      batches that wait; leaders that moved               Transactions.Close
 //	kgo             some a client                 connections; no consumer, no producer of kgo's      Client.Close
 //	Pebble          some a database               flushes, compactions                                Backend.Close
@@ -63,8 +65,9 @@
 //	                                                                                                  Backend.Close
 //
 // Recovery itself (newAttempt) runs on the goroutine of run, and has short-lived helpers: some that ask the brokers (aside.go), one
-// that reads and opens the state of what seems to be the last checkpoint (ahead.go), one a slot for the fencing, up to eight that
-// fetch the files of a base, one a reader that connects for it. attempt.close waits for them.
+// that reads and opens the state of what seems to be the last checkpoint (ahead.go), up to eight beside it that read deltas into
+// tables (pebblestate), one a slot for the fencing, up to eight that fetch the files of a base, one a reader that connects for it.
+// attempt.close waits for them.
 //
 // Who makes a channel closes it; those between subtasks (gate.go) are not Go channels and are never closed: the end of the
 // input is a watermark, the end of an attempt is its context.

@@ -45,6 +45,7 @@ func (a *attempt) openState(ctx context.Context, res *checkpoint.Resolution) err
 		a.ahead.drop()
 		again = "-again" // Pebble may still be opening the other directory
 		a.readBefore = a.ahead.readBefore()
+		a.ahead.deltas = nil
 		defer func() { a.readBefore = nil }()
 	}
 	opts, err := a.stateOptions()
