@@ -14,8 +14,8 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// patience is how long a test waits for anything.
-const patience = 30 * time.Second
+// patience is how long a test waits for anything. With the race detector Pebble is ten times slower.
+const patience = time.Minute
 
 // Cluster is a Kafka in memory, and a directory for the state of the jobs that run on it. Its methods are called from the
 // test's goroutine; they end the test if something fails.

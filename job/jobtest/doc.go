@@ -10,7 +10,7 @@
 // another (kfake). The invariant everything rests on: from the moment of a crash, the job's network is cut and
 // stays so, so nothing that the dying process still does reaches the broker.
 //
-// Mistakes of the test, and waits of more than 30 seconds, end the test and say what is known; what ended a run is an error
+// Mistakes of the test, and waits of more than a minute, end the test and say what is known; what ended a run is an error
 // for the test to judge. Nothing is left behind when the test ends.
 //
 // It leaves a real broker's disks, replicas and clocks to tests on a real broker. Nothing of a job imports this package, so
