@@ -113,14 +113,17 @@ func (t *entryTable) build(reprs [][]byte) error {
 	return nil
 }
 
+// compare orders two entries by key.
+func (c *changes) compare(x, y *entry) int {
+	if order, sure := x.compare(y); sure {
+		return order
+	}
+	return bytes.Compare(c.change(x).key, c.change(y).key)
+}
+
 // sort sorts by key.
 func (c *changes) sort() {
-	slices.SortFunc(c.entries, func(x, y entry) int {
-		if order, sure := x.compare(&y); sure {
-			return order
-		}
-		return bytes.Compare(c.change(&x).key, c.change(&y).key)
-	})
+	slices.SortFunc(c.entries, func(x, y entry) int { return c.compare(&x, &y) })
 }
 
 // search returns the first change whose key is not less than key.

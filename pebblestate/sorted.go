@@ -1,7 +1,6 @@
 package pebblestate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -103,22 +102,15 @@ func (c *changes) collect(first, end int) error {
 
 // sortLast sorts by key and keeps the last change of each.
 func (c *changes) sortLast() {
-	order := func(x, y *entry) int {
-		order, sure := x.compare(y)
-		if !sure {
-			order = bytes.Compare(c.change(x).key, c.change(y).key)
-		}
-		return order
-	}
 	slices.SortFunc(c.entries, func(x, y entry) int {
-		if o := order(&x, &y); o != 0 {
+		if o := c.compare(&x, &y); o != 0 {
 			return o
 		}
 		return cmp.Or(cmp.Compare(y.delta, x.delta), cmp.Compare(y.at, x.at))
 	})
 	kept := 0
 	for i := range c.entries {
-		if kept == 0 || order(&c.entries[kept-1], &c.entries[i]) != 0 {
+		if kept == 0 || c.compare(&c.entries[kept-1], &c.entries[i]) != 0 {
 			c.entries[kept] = c.entries[i]
 			kept++
 		}

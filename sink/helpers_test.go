@@ -3,6 +3,7 @@ package sink
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/weirstream/weir/internal/kafka"
 	"github.com/weirstream/weir/stream"
 )
 
@@ -175,4 +177,22 @@ func stableOffsets(t testing.TB, cl *kgo.Client, topic string, level kgo.Isolati
 		ends[p.Partition] = p.Offset
 	}
 	return ends
+}
+
+// GroupOffset is groupOffset once no transaction of the group is under way.
+func (l *PointerLog) GroupOffset(ctx context.Context) (offset int64, metadata string, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	var backoff kafka.Backoff
+	for {
+		offset, metadata, ok, err = l.groupOffset(ctx)
+		retry := kafka.IsRetriable(err) || errors.Is(err, kerr.UnstableOffsetCommit)
+		if err == nil || !retry || !backoff.Wait(ctx) {
+			break
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("group %s: offset of topic %s partition %d: %w", l.config.Group, l.config.Topic, l.config.Partition, err)
+	}
+	return offset, metadata, ok, err
 }

@@ -245,26 +245,8 @@ func (l *PointerLog) DeleteBefore(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// GroupOffset is the offset that the job's group has committed for this partition, and its metadata, the checkpoint ID; ok
-// is false if there is none. It waits until no transaction of the group is under way, so it is to be asked after the
-// fencing. A group that is ahead of the last pointer means that the topic lost records.
-func (l *PointerLog) GroupOffset(ctx context.Context) (offset int64, metadata string, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
-	defer cancel()
-	var backoff kafka.Backoff
-	for {
-		offset, metadata, ok, err = l.groupOffset(ctx)
-		retry := kafka.IsRetriable(err) || errors.Is(err, kerr.UnstableOffsetCommit)
-		if err == nil || !retry || !backoff.Wait(ctx) {
-			break
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("group %s: offset of topic %s partition %d: %w", l.config.Group, l.config.Topic, l.config.Partition, err)
-	}
-	return offset, metadata, ok, err
-}
-
+// groupOffset is the offset that the job's group has committed for this partition, and its metadata, the checkpoint ID; ok is
+// false if there is none. It is an error while a transaction of the group is under way (rule 11).
 func (l *PointerLog) groupOffset(ctx context.Context) (int64, string, bool, error) {
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable = true

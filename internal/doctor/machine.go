@@ -103,7 +103,8 @@ func Budget(o *checkpoint.Options, buffered int64) int64 {
 	return int64(o.Memory) + buffered + Overhead
 }
 
-// Memory judges the limits against the budget of the job, beside which a job may take a quarter more for garbage.
+// Memory judges the limits against the budget of the job. It asks for a quarter more than that too: what is alive beyond the
+// budget, which Heap does not foresee, needs room.
 func Memory(m MemoryLimits, o *checkpoint.Options, buffered int64) []Finding {
 	l := list{check: "memory"}
 	limit, what := m.Machine, "the machine's memory"
