@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,8 +38,11 @@ func (c *coordination) worker(ctx context.Context, work <-chan *completion, do f
 	for {
 		select {
 		case f := <-work:
-			bounded, cancel := context.WithDeadlineCause(ctx, f.deadline, fmt.Errorf("expired after %s", c.a.cfg.Checkpoint.Timeout))
+			bounded, cancel := context.WithDeadline(ctx, f.deadline)
 			err := do(bounded, f)
+			if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+				err = fmt.Errorf("expired after %s: %w", c.a.cfg.Checkpoint.Timeout, err)
+			}
 			cancel()
 			if err != nil {
 				c.send(failed{f.checkpoint, err})
