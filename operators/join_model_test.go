@@ -28,7 +28,6 @@ type joinRun struct {
 	encoding   chan encodeJob
 	results    chan encodeResult
 	inFlight   int
-	deltas     []encodeResult // encoded and not in the store
 }
 
 type joinEvent struct {
@@ -51,8 +50,7 @@ func (r *joinRun) drain(n int) {
 		res := <-r.results
 		must0(r.t, res.err)
 		r.inFlight--
-		r.deltas = append(r.deltas, res)
-		r.store.added.Store(res.checkpoint)
+		r.store.add(res)
 	}
 }
 
@@ -69,15 +67,6 @@ func (r *joinRun) freeze() {
 	}
 	r.inFlight++
 	r.encoding <- job
-}
-
-func (r *joinRun) base() {
-	r.store.begin(len(r.deltas))
-	for _, d := range r.deltas {
-		r.store.apply(d.delta)
-		r.store.applied.Store(d.checkpoint)
-	}
-	r.deltas = nil
 }
 
 func (r *joinRun) event(side int, e joinEvent) {
@@ -144,7 +133,7 @@ func TestAJoinIsAPlainLoopWhateverIsInFlight(t *testing.T) {
 						r.freeze()
 					case p == 9:
 						r.drain(r.rnd.IntN(r.inFlight + 1))
-						r.base()
+						r.store.base()
 					case p < 13:
 						for _, table := range r.ctx.Tables() {
 							table.Evict(r.rnd.Int64N(table.Bytes()+1), 1+r.rnd.IntN(1000))
@@ -152,7 +141,7 @@ func TestAJoinIsAPlainLoopWhateverIsInFlight(t *testing.T) {
 					case p == 13 && n%8 == 0:
 						r.freeze()
 						r.drain(r.inFlight)
-						r.base()
+						r.store.applyAll()
 						r.open()
 					default:
 						key := "busy"
@@ -176,7 +165,7 @@ func TestAJoinIsAPlainLoopWhateverIsInFlight(t *testing.T) {
 				checkEmpty(t, r.op)
 				r.freeze()
 				r.drain(r.inFlight)
-				r.base()
+				r.store.applyAll()
 				for k := range r.store.entries {
 					t.Errorf("%q is left in the store", k)
 				}

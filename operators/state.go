@@ -19,9 +19,10 @@ type StateStore interface {
 	// Applied is the newest checkpoint whose changes are all readable here: entries last changed at or before it may be
 	// evicted from the live maps.
 	Applied() int64
-	// Deleted is the newest checkpoint whose deletions are all readable here and stay so: what was deleted at or before it is
-	// not found, now or later. It is not before Applied, and beyond it as long as the store holds nothing at all.
-	Deleted() int64
+	// Lacks says what is not found here, now or later, beside what was deleted at or before Applied: the entries that were new
+	// after checkpoint since and were deleted at or before checkpoint upTo. Of since the store has something, or is about to;
+	// it is 0 if there is nothing at all. No delta of a checkpoint after upTo is there.
+	Lacks() (since, upTo int64)
 }
 
 // StateDesc describes a state, for the check at restore.

@@ -162,10 +162,15 @@ func (t *buckets[V, B]) forget(b *B) {
 // Freeze implements [Table].
 func (t *buckets[V, B]) Freeze(checkpoint int64) Frozen {
 	f := t.journal.Freeze(checkpoint)
-	if t.advance() {
+	t.advance()
+	return f
+}
+
+// advance takes note of what the store has by now: then the empty buckets are worth a look.
+func (t *buckets[V, B]) advance() {
+	if t.journal.advance() {
 		t.todo = len(t.empty)
 	}
-	return f
 }
 
 // Bytes implements [Table].

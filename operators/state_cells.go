@@ -210,7 +210,7 @@ func (t *cells[V]) sweep() {
 		switch {
 		case c.state() == stLive || c.flags&flagGone != 0:
 			c.flags &^= flagQueued
-		case c.epoch > t.gone:
+		case !t.forgettable(c):
 			t.dead.add(c)
 		default:
 			c.flags &^= flagQueued
@@ -251,10 +251,15 @@ func (t *cells[V]) Freeze(checkpoint int64) Frozen {
 		t.closing.todo = t.closing.len()
 	}
 	t.evicted = false
-	if t.advance() {
+	t.advance()
+	return f
+}
+
+// advance takes note of what the store has by now: then the deleted cells are worth a look.
+func (t *cells[V]) advance() {
+	if t.journal.advance() {
 		t.dead.todo = t.dead.len()
 	}
-	return f
 }
 
 // Bytes implements [Table].

@@ -117,8 +117,9 @@ type latestStore struct {
 }
 
 func (s *latestStore) Applied() int64    { return s.applied }
-func (s *latestStore) Deleted() int64    { return s.applied }
 func (s *latestStore) Empty(uint16) bool { return false }
+
+func (s *latestStore) Lacks() (since, upTo int64) { return s.applied, s.applied }
 
 type discardChanges struct{}
 

@@ -25,6 +25,7 @@ const (
 	flagTimer                    // stands in a timer bucket
 	flagGone                     // another cell has taken its place
 	flagLoaded                   // came from the store
+	flagNew                      // neither the store nor any delta had it when the cell got its number
 )
 
 // cell is one entry of a live map. Its values have two slots, and the parity of the epoch of a change selects the one
@@ -103,6 +104,9 @@ type journal[V any] struct {
 	safe    uint64       // every epoch up to this one is encoded
 	applied uint64       // the store holds every change up to this epoch
 	gone    uint64       // what was deleted up to this epoch the store will never have
+	since   int64        // as of StateStore.Lacks
+	lacked  uint64       // nor will it have what was new after since and was deleted up to this epoch
+	older   uint64       // cells with a greater number have changed after since only
 	dirty   []*cell[V]   // nil where a change was undone
 	holes   int          // in dirty
 	pending []*frozen[V] // frozen and, as far as is known, not encoded; oldest first
@@ -136,7 +140,8 @@ func (j *journal[V]) nextNumber() uint64 {
 type mark struct {
 	epoch      uint64
 	checkpoint int64
-	cells      int // in use that have not changed since
+	cells      int    // in use that have not changed since
+	number     uint64 // the last one that a cell had got
 }
 
 // declare gives the state its number and adds the table to the context.
@@ -175,10 +180,13 @@ func (j *journal[V]) touch(c *cell[V]) *cell[V] {
 	old := c
 	if j.inUse(c) {
 		c.flags |= flagGone
-		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, number: c.number, flags: flagHot | c.flags&flagLoaded}
+		c = &cell[V]{long: c.long, short: c.short, size: c.size, hash: c.hash, nsLen: c.nsLen, group: c.group, number: c.number, flags: flagHot | c.flags&(flagLoaded|flagNew)}
 	}
 	if c.number == 0 {
 		c.number = j.nextNumber()
+		if st == stAbsent {
+			c.flags |= flagNew
+		}
 	}
 	c.flags &^= flagBorn
 	if st == stAbsent {
@@ -258,7 +266,7 @@ func (j *journal[V]) Freeze(checkpoint int64) Frozen {
 	f := &frozen[V]{state: j.id, name: j.desc.Name, codec: j.codec, epoch: j.epoch, cells: j.dirty, n: len(j.dirty) - j.holes, average: &j.average}
 	j.dirty, j.holes = j.refresh(), 0
 	j.pending = append(j.pending, f)
-	j.marks = append(j.marks, mark{j.epoch, checkpoint, f.n})
+	j.marks = append(j.marks, mark{j.epoch, checkpoint, f.n, j.number})
 	j.behind += f.n
 	j.epoch++
 	return f
@@ -279,22 +287,32 @@ func (j *journal[V]) refresh() (spare []*cell[V]) {
 	return spare
 }
 
-// advance moves applied and gone on and reports whether one of them moved.
+// advance moves applied, gone and lacked on and reports whether one of them moved.
 func (j *journal[V]) advance() bool {
-	a, d, n, gone := j.store.Applied(), j.store.Deleted(), 0, j.gone
+	a, n, gone, lacked := j.store.Applied(), 0, j.gone, j.lacked
+	since, upTo := j.store.Lacks()
+	if since > j.since {
+		// A mark may be missing: then more cells than have to be count as older.
+		j.since, j.older = since, j.number
+		if i := slices.IndexFunc(j.marks, func(m mark) bool { return m.checkpoint >= since }); i >= 0 {
+			j.older = j.marks[i].number
+		}
+	}
 	for n < len(j.marks) && j.marks[n].checkpoint <= a {
 		j.applied = j.marks[n].epoch
 		j.behind -= j.marks[n].cells
 		n++
 	}
 	j.marks = slices.Delete(j.marks, 0, n)
-	j.gone = max(j.gone, j.applied)
 	for _, m := range slices.Backward(j.marks) {
-		if m.checkpoint <= d {
+		if m.checkpoint <= upTo {
 			j.refresh() // a cell must not be forgotten while an Encode may read it
-			j.gone = max(j.gone, min(m.epoch, j.safe))
+			j.lacked = max(j.lacked, min(m.epoch, j.safe))
 			break
 		}
+	}
+	if j.gone = max(j.gone, j.applied); j.since == 0 {
+		j.gone = max(j.gone, j.lacked)
 	}
 	if len(j.marks) > manyMarks {
 		// Without some of the older ones, applied is less than it could be for a while.
@@ -307,7 +325,12 @@ func (j *journal[V]) advance() bool {
 		}
 		j.marks = kept
 	}
-	return n > 0 || j.gone > gone
+	return n > 0 || j.gone > gone || j.lacked > lacked
+}
+
+// forgettable reports that nobody needs to know of a deleted cell any more.
+func (j *journal[V]) forgettable(c *cell[V]) bool {
+	return c.epoch <= j.gone || c.epoch <= j.lacked && c.number > j.older && c.flags&flagNew != 0
 }
 
 // settled takes a cell out of the count of its epoch: it changes again, or goes.

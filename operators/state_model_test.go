@@ -51,7 +51,6 @@ type modelRun struct {
 	encoding   chan encodeJob
 	results    chan encodeResult
 	inFlight   int
-	deltas     []encodeResult // encoded and not in the store
 }
 
 type encodeJob struct {
@@ -109,8 +108,7 @@ func (r *modelRun) drain(n int) {
 			r.t.Fatal(res.err)
 		}
 		r.inFlight--
-		r.deltas = append(r.deltas, res)
-		r.store.added.Store(res.checkpoint)
+		r.store.add(res)
 	}
 }
 
@@ -129,19 +127,10 @@ func encodeAll(ledger *numberLedger, jobs <-chan encodeJob, results chan<- encod
 	}
 }
 
-func (r *modelRun) base() {
-	r.store.begin(len(r.deltas))
-	for _, d := range r.deltas {
-		r.store.apply(d.delta)
-		r.store.applied.Store(d.checkpoint)
-	}
-	r.deltas = nil
-}
-
 // restart goes on from the last checkpoint with new tables.
 func (r *modelRun) restart() {
 	r.drain(r.inFlight)
-	r.base()
+	r.store.applyAll()
 	r.now = r.snapshots[r.checkpoint].clone()
 	r.open()
 }
@@ -156,7 +145,7 @@ func (r *modelRun) step() {
 	ns := int64(r.rnd.IntN(4)) - 2
 	var err error
 	switch n := r.rnd.IntN(100); {
-	case n < 8:
+	case n < 6:
 		err = r.value.Put(val)
 		r.now.values[key] = val
 	case n < 12:
@@ -166,7 +155,7 @@ func (r *modelRun) step() {
 		v, ok, e := r.value.Get()
 		want, exists := r.now.values[key]
 		r.same(e, "value "+key, v, ok, want, exists)
-	case n < 26:
+	case n < 24:
 		err = r.window.Put(ns, val)
 		r.now.windows[fmt.Sprint(key, ns)] = val
 	case n < 30:
@@ -225,12 +214,12 @@ func (r *modelRun) step() {
 		delete(r.now.timers, timerName(ts, key, ns))
 	case n < 84:
 		r.pop(int64(r.rnd.IntN(6)))
-	case n < 90:
+	case n < 89:
 		r.freeze()
-	case n < 92:
+	case n < 91:
 		r.drain(r.rnd.IntN(r.inFlight + 1))
 	case n < 94 && r.bases:
-		r.base()
+		r.store.base()
 	case n < 98:
 		for _, t := range r.ctx.Tables() {
 			t.Evict(r.rnd.Int64N(t.Bytes()+1), r.rnd.IntN(100))
@@ -285,7 +274,7 @@ func (r *modelRun) same(err error, what, got string, ok bool, want string, exist
 	}
 }
 
-const modelSeeds = uint64(40)
+const modelSeeds = uint64(200)
 
 // Whatever is frozen, encoded late, written to the store, evicted and restored in between: tables answer as maps do.
 func TestTablesAnswerAsPlainMapsDo(t *testing.T) {

@@ -17,8 +17,10 @@ type modelStore struct {
 	states  []string
 	entries map[string]string
 	applied atomic.Int64
-	added   atomic.Int64 // the newest checkpoint whose changes are encoded
-	based   bool         // something was applied, or begins to be
+	added   atomic.Int64   // the newest checkpoint whose changes are encoded
+	begun   int64          // the last checkpoint that was applied, or is about to be
+	deltas  []encodeResult // encoded and not applied
+	based   int            // how many of them a base that has begun is of
 }
 
 func storeKey(group stream.KeyGroup, state uint16, key string, space []byte) string {
@@ -93,14 +95,10 @@ func (s *modelStore) Empty(state uint16) bool {
 
 func (s *modelStore) Applied() int64 { return s.applied.Load() }
 
-// Deleted is beyond Applied while the store has never had an entry: the next base then holds all that was added.
-func (s *modelStore) Deleted() int64 {
+func (s *modelStore) Lacks() (since, upTo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.entries) == 0 && !s.based {
-		return max(s.added.Load(), s.applied.Load())
-	}
-	return s.applied.Load()
+	return s.begun, max(s.added.Load(), s.applied.Load())
 }
 
 func (s *modelStore) apply(d modelDelta) {
@@ -135,9 +133,30 @@ func (d modelDelta) add(k string, v *string) error {
 	return nil
 }
 
-// begin says that n deltas are about to be applied.
-func (s *modelStore) begin(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.based = s.based || n > 0
+// add takes the changes of a checkpoint, for a base to come.
+func (s *modelStore) add(d encodeResult) {
+	s.deltas = append(s.deltas, d)
+	s.added.Store(d.checkpoint)
+}
+
+// base begins a base of all deltas, or ends the one that has begun.
+func (s *modelStore) base() {
+	if s.based == 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.based, s.begun = len(s.deltas), max(s.added.Load(), s.applied.Load())
+		return
+	}
+	for _, d := range s.deltas[:s.based] {
+		s.apply(d.delta)
+		s.applied.Store(d.checkpoint)
+	}
+	s.deltas, s.based = slices.Clone(s.deltas[s.based:]), 0
+}
+
+// applyAll ends the base that has begun, if one has, and makes one of the rest.
+func (s *modelStore) applyAll() {
+	for s.based > 0 || len(s.deltas) > 0 {
+		s.base()
+	}
 }

@@ -157,6 +157,42 @@ func TestDeletedEntriesLeaveTheMap(t *testing.T) {
 	}
 }
 
+// What came after the last base and went does not wait for another one, and nothing is left of it in the queue of the deleted,
+// whoever took note of what the store has: evictions do too.
+func TestWhatComesAndGoesBetweenBasesLeavesNothing(t *testing.T) {
+	for _, evicts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("evictions %t", evicts), func(t *testing.T) {
+			store := newModelStore()
+			ctx := modelContext(store)
+			window, err := NewWindow[int64](ctx, "w", nil)
+			must0(t, err)
+			for i := range int64(200) {
+				for k := range 10 {
+					useKey(ctx, fmt.Sprint("k", k))
+					_, _, err := window.Get(i)
+					must0(t, err)
+					must0(t, window.Put(i, 1))
+					if i > 0 {
+						must0(t, window.Delete(i-1))
+					}
+				}
+				delta := modelDelta{}
+				must0(t, window.Freeze(i+1).Encode(delta))
+				store.add(encodeResult{checkpoint: i + 1, delta: delta})
+				if i == 20 || i == 23 { // the one base of all: it begins and ends
+					store.base()
+				}
+				if evicts {
+					window.Evict(0, 1)
+				}
+			}
+			if cells, queued := window.index.n, window.dead.len(); cells > 50 || queued > 50 {
+				t.Errorf("there are %d cells and %d in the queue for %d entries", cells, queued, window.Entries())
+			}
+		})
+	}
+}
+
 func TestAnEvictedTableReadsTheStore(t *testing.T) {
 	store := newModelStore()
 	ctx := modelContext(store)

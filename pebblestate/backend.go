@@ -57,8 +57,8 @@ type Backend struct {
 	overlaid atomic.Int64
 	present  [1 << 16 / 64]atomic.Uint64
 	applied  atomic.Int64
-	// blank: nothing was restored, and no base has begun.
-	blank atomic.Bool
+	// begun is the last checkpoint whose changes were restored or are in a base, or will be in the one that has begun.
+	begun int64
 	// keys is what is known of the keys in Pebble; keysMu is of those who add to it.
 	keys   *keySet
 	keysMu sync.Mutex
@@ -152,7 +152,9 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		b.deltas, last = append(b.deltas, d), d.Checkpoint
 	}
 	b.restored = restore.Checkpoint
-	b.blank.Store(restore.Base == nil && len(restore.Deltas) == 0)
+	if restore.Base != nil || len(restore.Deltas) > 0 {
+		b.begun = restore.Checkpoint
+	}
 	b.applied.Store(restore.Checkpoint)
 	return b, nil
 }
@@ -195,20 +197,22 @@ func (b *Backend) States() []State { return b.states.all() }
 // Applied is the newest checkpoint whose changes can all be read here.
 func (b *Backend) Applied() int64 { return b.applied.Load() }
 
-// Deleted is the newest checkpoint whose deletions are all readable here and stay so: what was deleted at or before it is
-// not found, now or after any base. Beyond Applied it is only as long as nothing can be found at all: nothing was
-// restored, and no base has begun. A base that begins then holds all deltas that there are.
-func (b *Backend) Deleted() int64 {
-	if !b.blank.Load() {
-		return b.Applied()
-	}
+// Lacks says what is not found here, now or after any base, beside what was deleted at or before Applied: the entries that
+// were new after checkpoint since and were deleted at or before checkpoint upTo. No base that has begun has them, and one that
+// begins later has their deletion, as it is of all deltas that there are.
+func (b *Backend) Lacks() (since, upTo int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// Once more, under the lock under which a base begins.
-	if n := len(b.deltas); b.blank.Load() && n > 0 {
-		return max(b.deltas[n-1].Checkpoint, b.Applied())
+	return b.begun, b.lastAdded()
+}
+
+// lastAdded is the last checkpoint with changes that are here. The lock is held.
+func (b *Backend) lastAdded() int64 {
+	last := b.Applied()
+	if n := len(b.deltas); n > 0 {
+		last = max(last, b.deltas[n-1].Checkpoint)
 	}
-	return b.Applied()
+	return last
 }
 
 // BeginBase must be called before [Backend.WriteBase], while the last delta that was added is of the checkpoint that
@@ -216,7 +220,7 @@ func (b *Backend) Deleted() int64 {
 func (b *Backend) BeginBase() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.blank.Store(false)
+	b.begun = b.lastAdded()
 }
 
 // Empty reports that nothing of a state can be read here.

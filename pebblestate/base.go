@@ -175,7 +175,7 @@ func (w *baseWriter) write(ctx context.Context, all *changes) error {
 			if !c.deleted {
 				b.addKey(c.key)
 				err = batch.Set(c.key, c.value, nil)
-			} else if b.hasBase {
+			} else if b.hasBase && !b.lacks(c.key) {
 				err = batch.Delete(c.key, nil)
 			}
 			if err != nil {

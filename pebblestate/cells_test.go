@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirstream/weir/stream"
 )
 
 // TestNumbersOfCells: what was set is read again, whatever their upper halves, with holes and beyond the end.
@@ -47,7 +49,7 @@ func TestNumbersFarApartAreNoHelp(t *testing.T) {
 			if table, unknown := lastDeltas(deltas); table != nil || unknown > 0 {
 				t.Errorf("a table was made, %d changes have no number", unknown)
 			}
-			merged, err := mergeDeltas(deltas, true, func([]byte) bool { return false })
+			merged, err := mergeDeltas(deltas, nil, func([]byte) bool { return false })
 			if err != nil || merged.changes() != 100 {
 				t.Errorf("%d changes, error %v, want 100", merged.changes(), err)
 			}
@@ -56,7 +58,7 @@ func TestNumbersFarApartAreNoHelp(t *testing.T) {
 }
 
 // TestMergedDeltas: whatever is merged when, a restore finds the last value of each key. Cells come and go as in the live maps: an
-// entry has another number when its cell was forgotten, and some deltas have none, as after a restart.
+// entry has another number when its cell was forgotten, and some deltas have none, as after a restart. Bases are made of some.
 func TestMergedDeltas(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -109,14 +111,21 @@ func TestMergedDeltas(t *testing.T) {
 						t.Fatalf("%d deltas after merging from %d", len(b.Deltas()), from)
 					}
 				}
-				if got := valuesOf(t, b.Deltas()); !maps.Equal(got, want) {
+				if rng.IntN(8) == 0 {
+					base := writeBase(t, b, checkpoint)
+					if err := b.Release(base); err != nil {
+						t.Fatal(err)
+					}
+					maps.DeleteFunc(cells, func(string, uint64) bool { return rng.IntN(2) == 0 }) // evicted
+				}
+				if got := valuesOf(t, b); !maps.Equal(got, want) {
 					t.Fatalf("checkpoint %d: got %v, want %v", checkpoint, got, want)
 				}
 			}
 			if unknown > 0 {
 				return
 			}
-			// When all become one and nothing is before it, no deletion is left.
+			// When all become one, no deletion is left but of what a base has had.
 			if _, err := b.MergeDeltas(0); err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +134,7 @@ func TestMergedDeltas(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range all.len() {
-				if all.at(i).deleted {
+				if c := all.at(i); c.deleted && b.lacks(c.key) {
 					t.Errorf("the deletion of %x is left", all.at(i).key)
 				}
 			}
@@ -133,21 +142,29 @@ func TestMergedDeltas(t *testing.T) {
 	}
 }
 
-// valuesOf is what a restore of deltas makes readable.
-func valuesOf(t *testing.T, deltas []Delta) map[string]string {
+// valuesOf is what a restore of the base and the deltas makes readable.
+func valuesOf(t *testing.T, b *Backend) map[string]string {
 	t.Helper()
-	all, err := lastChanges(reprsOf(deltas))
+	all, err := lastChanges(reprsOf(b.Deltas()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]string{}
+	groups := stream.KeyGroupRange{First: 0, Last: stream.DefaultKeyGroups - 1}
+	err = b.ScanState(groups, 0, func(_ stream.KeyGroup, key string, _, value []byte) error {
+		values[key] = string(value)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range all.len() {
 		c := all.at(i)
 		_, _, key, _, err := splitKey(c.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !c.deleted {
+		if delete(values, string(key)); !c.deleted {
 			values[string(key)] = string(c.value)
 		}
 	}
@@ -210,7 +227,7 @@ func BenchmarkMergeDeltas(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := mergeDeltas(deltas, true, func([]byte) bool { return false }); err != nil {
+				if _, err := mergeDeltas(deltas, nil, func([]byte) bool { return false }); err != nil {
 					b.Fatal(err)
 				}
 			}

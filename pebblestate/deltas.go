@@ -10,11 +10,7 @@ import (
 func (b *Backend) AddDelta(checkpoint int64, w *DeltaWriter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last := b.applied.Load()
-	if n := len(b.deltas); n > 0 {
-		last = max(last, b.deltas[n-1].Checkpoint)
-	}
-	if checkpoint <= last {
+	if last := b.lastAdded(); checkpoint <= last {
 		return fmt.Errorf("the changes of checkpoint %d come after those of checkpoint %d", checkpoint, last)
 	}
 	b.lastDelta.Store(int64(w.Size() + w.Size()/8))
@@ -71,7 +67,7 @@ var errBaseUnderWay = errors.New("deltas cannot be merged while a base is writte
 // counts.
 func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	b.mu.Lock()
-	deltas, alone, pinned := slices.Clone(b.deltas), !b.hasBase, b.pinned
+	deltas, based, pinned := slices.Clone(b.deltas), b.hasBase, b.pinned
 	b.mu.Unlock()
 	if pinned > 0 {
 		return nil, errBaseUnderWay
@@ -79,37 +75,48 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	if len(deltas) <= from {
 		return nil, nil
 	}
-	merged, err := mergeDeltas(deltas[from:], alone && from == 0, b.drops)
+	var hidden func(key []byte) bool
+	switch {
+	case from > 0:
+		hidden = func([]byte) bool { return true }
+	case based:
+		hidden = func(key []byte) bool { return !b.lacks(key) }
+	}
+	merged, err := mergeDeltas(deltas[from:], hidden, b.drops)
 	if err != nil {
 		return nil, err
 	}
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pinned > 0 || alone && b.hasBase || len(b.deltas) < len(deltas) {
+	if b.pinned > 0 || based != b.hasBase || len(b.deltas) < len(deltas) {
 		return nil, errBaseUnderWay
 	}
 	b.deltas = slices.Concat(b.deltas[:from:from], []Delta{merged}, b.deltas[len(deltas):])
 	return merged.Repr, nil
 }
 
-// mergeDeltas makes one delta of several. Nothing is before them if alone; drops says which keys are left out.
+// mergeDeltas makes one delta of several. What is before them may have the keys of which hidden says so, nothing if it is nil;
+// drops says which keys are left out.
 //
 // Most changes are superseded by a later one of the same cell in memory, which its number tells: that costs a look into a
 // small table, where the key would have to be hashed and looked up, far away in memory. Only after a restart, while many
 // changes have no number, it is done by key. Those few that have none even later stay, and with them the deletions, which could
 // be theirs; by key again once there are many of these.
-func mergeDeltas(deltas []Delta, alone bool, drops func(key []byte) bool) (merged Delta, err error) {
+func mergeDeltas(deltas []Delta, hidden, drops func(key []byte) bool) (merged Delta, err error) {
 	table, unknown := lastDeltas(deltas)
-	if unknown > 0 && alone && deltas[0].deletions > deltas[0].changes()/4 {
+	if unknown > 0 && hidden == nil && deltas[0].deletions > deltas[0].changes()/4 {
 		table = nil
 	}
 	var isLast func(delta, at int, cell uint64) bool
+	stays := unknown > 0 // every deletion
 	if table != nil {
-		alone = alone && unknown == 0
 		isLast = func(delta, _ int, cell uint64) bool { return cell == 0 || table.is(delta, cell) }
-	} else if isLast, err = lastByKey(deltas); err != nil {
-		return merged, err
+	} else {
+		stays = false
+		if isLast, err = lastByKey(deltas); err != nil {
+			return merged, err
+		}
 	}
 	most, changes := 0, 0
 	for i := range deltas {
@@ -130,8 +137,8 @@ func mergeDeltas(deltas []Delta, alone bool, drops func(key []byte) bool) (merge
 			if !ok {
 				break
 			}
-			cell, deleted := cells.next(), r.repr[at] == kindDelete
-			if !isLast(i, at, cell) || alone && deleted || drops(r.repr[key:key+size]) {
+			cell, deleted, name := cells.next(), r.repr[at] == kindDelete, r.repr[key:key+size]
+			if !isLast(i, at, cell) || deleted && !stays && (hidden == nil || !hidden(name)) || drops(name) {
 				continue
 			}
 			if deleted {

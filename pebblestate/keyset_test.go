@@ -1,6 +1,7 @@
 package pebblestate
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -176,4 +177,50 @@ func TestAKeyThatPebbleLacksIsNotScanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	scan("hidden", "")
+}
+
+// TestWhatCameAndWentBetweenBasesDoesNotReachPebble: neither its value nor its deletion. What a base has is deleted there.
+func TestWhatCameAndWentBetweenBasesDoesNotReachPebble(t *testing.T) {
+	b := open(t, Options{Dir: "d", FS: vfs.NewMem()}, Restore{})
+	declare(t, b)
+	change := func(checkpoint int64, do func(w *DeltaWriter) error) {
+		t.Helper()
+		w := b.NewDelta()
+		if err := errors.Join(do(w), b.AddDelta(checkpoint, w)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(keys ...string) func(*DeltaWriter) error {
+		return func(w *DeltaWriter) (err error) {
+			for _, k := range keys {
+				err = errors.Join(err, w.Put(groupOf(k), 0, k, nil, []byte("v")))
+			}
+			return err
+		}
+	}
+	remove := func(keys ...string) func(*DeltaWriter) error {
+		return func(w *DeltaWriter) (err error) {
+			for _, k := range keys {
+				err = errors.Join(err, w.Delete(groupOf(k), 0, k, nil))
+			}
+			return err
+		}
+	}
+	change(1, put("stays", "goes"))
+	if err := b.Release(writeBase(t, b, 1)); err != nil {
+		t.Fatal(err)
+	}
+	change(2, put("short", "lived"))
+	change(3, remove("short", "lived", "goes"))
+	if err := b.Release(writeBase(t, b, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.db.Metrics().Keys.TombstoneCount; n > 1 { // none, if Pebble has compacted meanwhile
+		t.Errorf("Pebble has %d deletions, want that of the key that it had", n)
+	}
+	for key, want := range map[string]bool{"stays": true, "goes": false, "short": false, "lived": false} {
+		if _, ok, err := b.Get(groupOf(key), 0, key, nil); ok != want || err != nil {
+			t.Errorf("%s is there: %t, error %v, want %t", key, ok, err, want)
+		}
+	}
 }

@@ -31,6 +31,13 @@ var mistakesOfState = []mutant{
 		Package: "./pebblestate", Test: "TestMergedDeltas",
 	},
 	{
+		Name: "forgotten-though-a-base-has-it", What: "a deleted entry is forgotten although a base that has begun has it and not its deletion",
+		File:    "operators/state_journal.go",
+		Old:     " && c.number > j.older",
+		New:     "",
+		Package: "./operators", Test: "TestTablesAnswerAsPlainMapsDo",
+	},
+	{
 		Name: "number-used-again", What: "a cell that is used for another entry keeps its number",
 		File:    "operators/state_cells.go",
 		Old:     "\t*c = cell[V]{}\n",

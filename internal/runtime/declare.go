@@ -69,9 +69,9 @@ func (*declaring) ScanState(stream.KeyGroupRange, uint16, func(stream.KeyGroup, 
 	return nil
 }
 
-func (*declaring) Empty(uint16) bool { return true }
-func (*declaring) Applied() int64    { return 0 }
-func (*declaring) Deleted() int64    { return 0 }
+func (*declaring) Empty(uint16) bool          { return true }
+func (*declaring) Applied() int64             { return 0 }
+func (*declaring) Lacks() (since, upTo int64) { return 0, 0 }
 
 // description is the job as it is to run, for the comparison with what was kept.
 func (a *attempt) description(ctx context.Context, topics foundTopics) (checkpoint.Description, error) {

@@ -139,7 +139,9 @@ func (s *store) Empty(state uint16) bool { return s.empty[state] }
 
 // Applied implements [operators.StateStore].
 func (s *store) Applied() int64 { return s.applied }
-func (s *store) Deleted() int64 { return s.applied }
+
+// Lacks implements [operators.StateStore].
+func (s *store) Lacks() (since, upTo int64) { return s.applied, s.applied }
 
 // spill writes what has changed in the tables to the database and makes them smaller, if together they have more than budget
 // bytes.

@@ -89,8 +89,8 @@ func (s *Store) Empty(state uint16) bool {
 // Applied implements [operators.StateStore].
 func (s *Store) Applied() int64 { return s.applied }
 
-// Deleted implements operators.StateStore.
-func (s *Store) Deleted() int64 { return s.applied }
+// Lacks implements [operators.StateStore].
+func (s *Store) Lacks() (since, upTo int64) { return s.applied, s.applied }
 
 // Len is the number of entries of all states.
 func (s *Store) Len() int { return len(s.entries) }
