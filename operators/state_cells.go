@@ -31,6 +31,7 @@ type cells[V any] struct {
 	evicted bool
 
 	dead, closing sweep[V]
+	owed          int // looks at dead that changes have paid for
 }
 
 // entryName is the name of an entry: its key and its namespace of nsLen bytes. The text is borrowed.
@@ -111,7 +112,7 @@ func (t *cells[V]) prefetch(hashes []uint32) { t.fetched += t.index.prefetch(has
 func (t *cells[V]) prefetchCells(some []*cell[V]) {
 	for _, c := range some {
 		if c != nil {
-			t.fetched += c.hash + uint32(c.epoch)
+			t.fetched += uint32(c.first(0)) + uint32(c.epoch) + c.hash + uint32(c.flags) // it has up to three cache lines
 		}
 	}
 	for _, c := range some {
@@ -205,8 +206,21 @@ func (t *cells[V]) sweep() {
 			t.forget(c)
 		}
 	}
-	for range min(4, t.dead.todo) {
-		c := t.dead.next()
+	if t.dead.todo == 0 {
+		return
+	}
+	// Some at a time, since each is likely to be far away in memory.
+	n := min(PrefetchMost, t.dead.todo)
+	if t.owed += 4; t.owed < n {
+		return
+	}
+	t.owed = 0
+	var some [PrefetchMost]*cell[V]
+	for i := range n {
+		some[i] = t.dead.next()
+	}
+	t.prefetchCells(some[:n])
+	for _, c := range some[:n] {
 		switch {
 		case c.state() == stLive || c.flags&flagGone != 0:
 			c.flags &^= flagQueued

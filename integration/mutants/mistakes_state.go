@@ -19,15 +19,15 @@ var mistakesOfState = []mutant{
 	{
 		Name: "merge-drops-tombstones", What: "merging deltas drops deletions that a base needs",
 		File:    "pebblestate/deltas.go",
-		Old:     "if !isLast(i, at, cell) || alone && deleted || drops(",
-		New:     "if !isLast(i, at, cell) || deleted || drops(",
+		Old:     "deleted && !stays && (hidden == nil || !hidden(name))",
+		New:     "deleted && !stays",
 		Package: "./pebblestate", Test: "TestWhatIsRestoredIsWhatWasWritten",
 	},
 	{
 		Name: "merge-forgets-what-has-no-number", What: "merging deltas by number drops deletions that could be of a change without one",
 		File:    "pebblestate/deltas.go",
-		Old:     "\t\talone = alone && unknown == 0\n",
-		New:     "",
+		Old:     "stays := unknown > 0",
+		New:     "stays := false",
 		Package: "./pebblestate", Test: "TestMergedDeltas",
 	},
 	{
