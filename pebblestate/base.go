@@ -108,7 +108,7 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 		return err
 	}
 	w := baseWriter{b: b, lastState: -1}
-	err = lastInOrder(reprsOf(deltas), sortAtOnce, func(some *changes) error { return w.write(ctx, some) })
+	err = lastInOrder(deltas, sortAtOnce, b.lacks, func(some *changes) error { return w.write(ctx, some) })
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,19 @@ import (
 const sortAtOnce = 1 << 18
 
 // lastInOrder calls fn with the last change of each key of the deltas, oldest first, in order of key: one range of key groups
-// after the other, each with at most so many changes, or of one key group. What fn gets is valid during the call.
-func lastInOrder(reprs [][]byte, most int, fn func(*changes) error) error {
-	counts, err := countByGroup(reprs)
+// after the other, each with at most so many changes, or of one key group. It leaves out deletions of keys that, as absent says, need
+// none; but not all of them if it is not sure that the deltas have nothing older of the key. What fn gets is valid during the call.
+func lastInOrder(deltas []Delta, most int, absent func(key []byte) bool, fn func(*changes) error) error {
+	l := lasting{deltas: deltas, absent: absent}
+	var unknown int
+	if l.table, unknown = lastDeltas(deltas); l.table == nil || unknown > 0 {
+		l.absent = nil
+	}
+	counts, err := l.countByGroup()
 	if err != nil {
 		return err
 	}
-	c := &changes{reprs: reprs}
+	c := &changes{reprs: reprsOf(deltas)}
 	for first := 0; first < len(counts); {
 		n, end := int(counts[first]), first+1
 		for end < len(counts) && n+int(counts[end]) <= most {
@@ -28,7 +34,7 @@ func lastInOrder(reprs [][]byte, most int, fn func(*changes) error) error {
 		}
 		if n > 0 {
 			c.entries = slices.Grow(c.entries[:0], n)
-			if err := c.collect(first, end); err != nil {
+			if err := l.collect(c, first, end); err != nil {
 				return err
 			}
 			c.sortLast()
@@ -49,52 +55,66 @@ func keyGroupOf(key []byte) int {
 	return int(binary.BigEndian.Uint16(key))
 }
 
+// lasting are deltas without those changes that a later one of the same cell follows, which is found out before anything is sorted.
+type lasting struct {
+	deltas []Delta
+	table  *cellTable // nil if the cells are not known
+	absent func(key []byte) bool
+}
+
+// each calls fn with where the changes of delta i and their keys are in it.
+func (l *lasting) each(i int, fn func(at, key, size int)) error {
+	d := &l.deltas[i]
+	r, err := readDelta(d.Repr)
+	if err != nil {
+		return err
+	}
+	cells := cellReader{cells: &d.cells}
+	for {
+		at, key, size, ok, err := r.skim()
+		if err != nil || !ok {
+			return err
+		}
+		if cell := cells.next(); l.table == nil || cell == 0 || l.table.is(i, cell) {
+			fn(at, key, size)
+		}
+	}
+}
+
 // countByGroup counts the changes of each key group.
-func countByGroup(reprs [][]byte) ([]uint32, error) {
+func (l *lasting) countByGroup() ([]uint32, error) {
 	counts := make([]uint32, 1<<16)
-	for _, repr := range reprs {
+	for i := range l.deltas {
+		repr := l.deltas[i].Repr
 		if len(repr) > math.MaxUint32 {
 			return nil, fmt.Errorf("a delta of %d bytes is too large", len(repr))
 		}
-		r, err := readDelta(repr)
+		err := l.each(i, func(_, key, size int) { counts[keyGroupOf(repr[key:key+size])]++ })
 		if err != nil {
 			return nil, err
-		}
-		for {
-			_, key, size, ok, err := r.skim()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			counts[keyGroupOf(repr[key:key+size])]++
 		}
 	}
 	return counts, nil
 }
 
 // collect adds the changes of the key groups from first to before end.
-func (c *changes) collect(first, end int) error {
-	for d, repr := range c.reprs {
-		r, err := readDelta(repr)
-		if err != nil {
-			return err
-		}
-		for {
-			at, key, size, ok, err := r.skim()
-			if err != nil {
-				return err
+func (l *lasting) collect(c *changes, first, end int) error {
+	for i := range l.deltas {
+		repr := l.deltas[i].Repr
+		err := l.each(i, func(at, key, size int) {
+			name := repr[key : key+size]
+			if g := keyGroupOf(name); g < first || g >= end {
+				return
 			}
-			if !ok {
-				break
+			if l.absent != nil && repr[at] == kindDelete && l.absent(name) {
+				return
 			}
-			if g := keyGroupOf(repr[key : key+size]); g < first || g >= end {
-				continue
-			}
-			e := entry{size: uint32(size), delta: uint32(d), at: uint32(at)}
+			e := entry{size: uint32(size), delta: uint32(i), at: uint32(at)}
 			e.hi, e.lo = beginning(repr[key:], size)
 			c.entries = append(c.entries, e)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

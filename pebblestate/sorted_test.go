@@ -13,7 +13,7 @@ import (
 // What a base is written of is the same however few changes are sorted at a time, and the same as with all at once.
 func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	var reprs [][]byte
+	var deltas []Delta
 	for range 5 {
 		w := newDelta(0, 0)
 		for range 1000 {
@@ -29,15 +29,15 @@ func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		reprs = append(reprs, w.Bytes())
+		deltas = append(deltas, Delta{Repr: w.Bytes()})
 	}
-	want, err := lastChanges(reprs)
+	want, err := lastChanges(reprsOf(deltas))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, most := range []int{1, 100, 700, 1 << 20} {
 		i, calls := 0, 0
-		err := lastInOrder(reprs, most, func(some *changes) error {
+		err := lastInOrder(deltas, most, nil, func(some *changes) error {
 			calls++
 			for j := range some.len() {
 				got, want := some.at(j), want.at(i)
@@ -55,11 +55,11 @@ func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
 			t.Errorf("at most %d: %d parts, want %d", most, calls, wantCalls)
 		}
 	}
-	if err := lastInOrder([][]byte{reprs[0], reprs[1][:100]}, 10, func(*changes) error { return nil }); !errors.Is(err, ErrCorrupt) {
+	if err := lastInOrder([]Delta{deltas[0], {Repr: deltas[1].Repr[:100]}}, 10, nil, func(*changes) error { return nil }); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("half a delta: %v", err)
 	}
 	enough := errors.New("enough")
-	if err := lastInOrder(reprs, 10, func(*changes) error { return enough }); err != enough {
+	if err := lastInOrder(deltas, 10, nil, func(*changes) error { return enough }); err != enough {
 		t.Errorf("an error of who writes: %v", err)
 	}
 }

@@ -14,6 +14,9 @@ const (
 	// eagerBytes is how much an open batch holds before it is sent although it is not full, if nothing else of its partition
 	// is on its way.
 	eagerBytes = 128 << 10
+	// firstBytes is how much the first batch of a checkpoint holds before all that are open are sent: then the coordinator takes
+	// the partitions into the transaction while more records come, and not while everybody waits for the commit.
+	firstBytes = 16 << 10
 	// leastBatch is what a batch may hold however little may wait.
 	leastBatch = 4 << 10
 	// defaultMaxMessage is what a topic takes if we are not allowed to ask.
@@ -70,6 +73,8 @@ type writer struct {
 	// sticky is the partition of records without a key, until its batch is queued.
 	sticky int
 	sealed []*batch // scratch
+	// eager is how much a batch holds before it is sent: firstBytes in the beginning of a checkpoint, then eagerBytes.
+	eager int
 	// most is the limit for a pace with that room.
 	most int
 	room int64
@@ -86,7 +91,7 @@ func (t *KafkaTransactions) Writer(ctx context.Context, name string) (Writer, er
 	n := len(topic.partitions)
 	return &writer{
 		t: t, topic: topic, transactional: t.config.Mode == ExactlyOnce,
-		open: make([]*batch, n), hint: make([]int, n), sticky: rand.IntN(n),
+		open: make([]*batch, n), hint: make([]int, n), sticky: rand.IntN(n), eager: firstBytes,
 	}, nil
 }
 
@@ -111,7 +116,13 @@ func (w *writer) Write(rec *stream.Record) error {
 		return w.overflow(i, rec)
 	}
 	b.append(rec, body, total, w.topic.maxBatch)
-	if len(b.raw.b) >= eagerBytes && w.topic.partitions[i].pending.Load() == 0 {
+	switch {
+	case len(b.raw.b) < w.eager:
+		return nil
+	case w.eager == firstBytes:
+		w.eager = eagerBytes
+		return w.Flush()
+	case w.topic.partitions[i].pending.Load() == 0:
 		return w.seal(i)
 	}
 	return nil
@@ -260,6 +271,7 @@ func (w *writer) Barrier(checkpoint int64) error {
 		return err
 	}
 	w.checkpoint++
+	w.eager = firstBytes
 	// An empty batch that was opened for a record too large is of the old checkpoint.
 	for _, b := range w.open {
 		if b != nil {

@@ -299,3 +299,35 @@ func TestCloseEndsWhatIsRunning(t *testing.T) {
 		t.Errorf("write: %v", err)
 	}
 }
+
+// Early in each checkpoint all that is open is sent once, so that its partitions are in the transaction before its barrier; the rest
+// waits for more.
+func TestTheFirstRecordsOfACheckpointAreSentEarly(t *testing.T) {
+	const partitions = 3
+	c := newCluster(t)
+	must(t, c.CreateTopic("early", partitions, nil))
+	cl := newClient(t, c)
+	config := testConfig(cl)
+	config.MaxBuffered = 64 << 20
+	txns := newTransactions(t, config)
+	w := startWriting(t, txns, "early")
+	batches := int64(0)
+	for checkpoint := int64(1); checkpoint < 4; checkpoint++ {
+		for i := range partitions {
+			must(t, w.Write(record(keyOf(i, partitions), "small")))
+		}
+		must(t, w.Write(&stream.Record{Key: []byte(keyOf(0, partitions)), Value: noise(firstBytes)}))
+		batches += partitions
+		waitFor(t, func() bool { return txns.Stats().Batches == batches })
+		for range 2 { // not a second time
+			must(t, w.Write(&stream.Record{Key: []byte(keyOf(1, partitions)), Value: noise(firstBytes)}))
+		}
+		must(t, w.Flush())
+		batches++
+		waitFor(t, func() bool { return txns.Stats().Batches == batches })
+		must(t, w.Barrier(checkpoint))
+		txns.Begin(checkpoint + 1)
+		must(t, complete(testContext(t), txns, checkpoint))
+		batches = txns.Stats().Batches
+	}
+}
