@@ -307,9 +307,7 @@ func TestTheFirstRecordsOfACheckpointAreSentEarly(t *testing.T) {
 	c := newCluster(t)
 	must(t, c.CreateTopic("early", partitions, nil))
 	cl := newClient(t, c)
-	config := testConfig(cl)
-	config.MaxBuffered = 64 << 20
-	txns := newTransactions(t, config)
+	txns := newTransactions(t, testConfig(cl))
 	w := startWriting(t, txns, "early")
 	batches := int64(0)
 	for checkpoint := int64(1); checkpoint < 4; checkpoint++ {
@@ -319,9 +317,8 @@ func TestTheFirstRecordsOfACheckpointAreSentEarly(t *testing.T) {
 		must(t, w.Write(&stream.Record{Key: []byte(keyOf(0, partitions)), Value: noise(firstBytes)}))
 		batches += partitions
 		waitFor(t, func() bool { return txns.Stats().Batches == batches })
-		for range 2 { // not a second time
-			must(t, w.Write(&stream.Record{Key: []byte(keyOf(1, partitions)), Value: noise(firstBytes)}))
-		}
+		must(t, w.Write(record(keyOf(1, partitions), "small")))
+		must(t, w.Write(&stream.Record{Key: []byte(keyOf(1, partitions)), Value: noise(firstBytes)})) // not a second time
 		must(t, w.Flush())
 		batches++
 		waitFor(t, func() bool { return txns.Stats().Batches == batches })
