@@ -115,7 +115,9 @@ func (c *Coordinator) find(checkpoint int64) *inFlight {
 
 func (c *Coordinator) fail(checkpoint int64, cause error) []Decision {
 	c.dead = true
-	return []Decision{{Kind: DecideAbort, Checkpoint: checkpoint, Err: &FailedError{Checkpoint: checkpoint, Cause: cause}}}
+	return []Decision{{Kind: DecideAbort, Checkpoint: checkpoint, Err: &FailedError{
+		Checkpoint: checkpoint, Expired: errors.Is(cause, ErrExpired), Cause: cause,
+	}}}
 }
 
 func (c *Coordinator) expire(f *inFlight) []Decision {

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -85,12 +86,15 @@ func (d Decision) String() string {
 	return b.String()
 }
 
+// ErrExpired is what the cause of a [FailedError] wraps if a step of the checkpoint took longer than the timeout.
+var ErrExpired = errors.New("expired")
+
 // FailedError is why an attempt ended for a checkpoint. It counts against Options.TolerableFailures.
 type FailedError struct {
 	Checkpoint int64
 	// Expired means that the checkpoint took longer than the timeout.
 	Expired bool
-	// Cause is what failed, nil if the checkpoint expired.
+	// Cause is what failed, nil if the checkpoint expired between its steps.
 	Cause  error
 	reason string
 }

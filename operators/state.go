@@ -20,8 +20,8 @@ type StateStore interface {
 	// evicted from the live maps.
 	Applied() int64
 	// Lacks says what is not found here, now or later, beside what was deleted at or before Applied: the entries that were new
-	// after checkpoint since and were deleted at or before checkpoint upTo. Of since the store has something, or is about to;
-	// it is 0 if there is nothing at all. No delta of a checkpoint after upTo is there.
+	// after checkpoint since and were deleted at or before checkpoint upTo. What was restored, and every base that has begun, is of
+	// checkpoints up to since: 0 if there is none. The next base will be of all up to upTo at least.
 	Lacks() (since, upTo int64)
 }
 

@@ -11,7 +11,7 @@ import (
 
 // cells is a table with one value for each key and namespace, looked up by the two written one after the other (the
 // namespace has a fixed length). A key that is not in the index is as the store says: an entry leaves the index only when
-// the store has all its changes, or when there is nothing to have.
+// the store has all its changes, or when it ended in a deletion and the store has nothing of it and never will.
 type cells[V any] struct {
 	journal[V]
 	index index[V]
@@ -108,7 +108,7 @@ func (t *cells[V]) insert(name entryName, st uint8) *cell[V] {
 // prefetch reads what find will read of names with these hashes, at most [PrefetchMost].
 func (t *cells[V]) prefetch(hashes []uint32) { t.fetched += t.index.prefetch(hashes) }
 
-// prefetchCells reads what bury will need for these cells, nil and unused ones among them, as [Prefetcher] does.
+// prefetchCells reads what bury and sweep will need for these cells, nil and unused ones among them, as [Prefetcher] does.
 func (t *cells[V]) prefetchCells(some []*cell[V]) {
 	for _, c := range some {
 		if c != nil {
@@ -191,51 +191,8 @@ func (t *cells[V]) bury(c *cell[V]) {
 	}
 }
 
-// sweep drops a few deleted cells: those of a closed table once their epoch is over, the others once the store has
-// their deletion. Its cost is bounded, so that it can be called for every change.
-func (t *cells[V]) sweep() {
-	for range min(4, t.closing.todo) {
-		c := t.closing.next()
-		switch {
-		case c.state() == stLive || c.flags&flagGone != 0:
-			c.flags &^= flagQueued
-		case c.epoch == t.epoch:
-			t.closing.add(c)
-		default:
-			t.index.remove(c)
-			t.forget(c)
-		}
-	}
-	if t.dead.todo == 0 {
-		return
-	}
-	// Some at a time, since each is likely to be far away in memory.
-	n := min(PrefetchMost, t.dead.todo)
-	if t.owed += 4; t.owed < n {
-		return
-	}
-	t.owed = 0
-	var some [PrefetchMost]*cell[V]
-	for i := range n {
-		some[i] = t.dead.next()
-	}
-	t.prefetchCells(some[:n])
-	for _, c := range some[:n] {
-		switch {
-		case c.state() == stLive || c.flags&flagGone != 0:
-			c.flags &^= flagQueued
-		case !t.forgettable(c):
-			t.dead.add(c)
-		default:
-			c.flags &^= flagQueued
-			t.index.remove(c)
-			t.forget(c)
-		}
-	}
-}
-
 // forget ends a cell that has left the index: it is used again if nobody refers to it. No checkpoint does, since its last
-// change is in the store or was undone.
+// change is in the store or in a delta, or was undone.
 func (t *cells[V]) forget(c *cell[V]) {
 	t.kept -= c.outside()
 	t.settled(c)
@@ -319,25 +276,4 @@ func (t *cells[V]) Evict(bytes int64, looks int) (stuck bool) {
 		})
 	}
 	return over > 0 && t.index.n-t.unapplied() <= t.index.n/16
-}
-
-// sweep is a queue of deleted cells, of which the first todo are worth a look.
-type sweep[V any] struct {
-	cells []*cell[V]
-	head  int
-	todo  int
-}
-
-func (s *sweep[V]) len() int       { return len(s.cells) - s.head }
-func (s *sweep[V]) add(c *cell[V]) { s.cells = append(s.cells, c) }
-func (s *sweep[V]) next() (c *cell[V]) {
-	c, s.cells[s.head] = s.cells[s.head], nil
-	s.head++
-	s.todo--
-	if s.head > 1024 && s.head > len(s.cells)/2 {
-		n := copy(s.cells, s.cells[s.head:])
-		clear(s.cells[n:])
-		s.cells, s.head = s.cells[:n], 0
-	}
-	return c
 }

@@ -57,8 +57,6 @@ type Backend struct {
 	overlaid atomic.Int64
 	present  [1 << 16 / 64]atomic.Uint64
 	applied  atomic.Int64
-	// begun is the last checkpoint whose changes were restored or are in a base, or will be in the one that has begun.
-	begun int64
 	// keys is what is known of the keys in Pebble; keysMu is of those who add to it.
 	keys   *keySet
 	keysMu sync.Mutex
@@ -71,10 +69,11 @@ type Backend struct {
 	// lastDelta is the size that the next delta is likely to have, in bytes, and lastChanges the number of its changes.
 	lastDelta, lastChanges atomic.Int64
 
-	mu      sync.Mutex // of deltas, pinned, hasBase
+	mu      sync.Mutex // of deltas, pinned, hasBase, begun
 	deltas  []Delta
 	pinned  int // the first deltas are being written to a base
 	hasBase bool
+	begun   int64 // the last checkpoint whose changes were restored or are in a base, or will be in the one that has begun
 
 	base      sync.Mutex // one base at a time
 	bases     int        // made in this directory
@@ -215,12 +214,12 @@ func (b *Backend) lastAdded() int64 {
 	return last
 }
 
-// BeginBase must be called before [Backend.WriteBase], while the last delta that was added is of the checkpoint that
-// the base is made of.
-func (b *Backend) BeginBase() {
+// BeginBase must be called before a delta of a checkpoint after upTo is added, if [Backend.WriteBase] will make a base up to it:
+// from then on [Backend.Lacks] knows what that base has.
+func (b *Backend) BeginBase(upTo int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.begun = b.lastAdded()
+	b.begun = max(b.begun, upTo)
 }
 
 // Empty reports that nothing of a state can be read here.

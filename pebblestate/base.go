@@ -33,7 +33,7 @@ const batchBytes = 1 << 20
 func (b *Backend) WriteBase(ctx context.Context, upTo int64) (base BaseFiles, err error) {
 	b.base.Lock()
 	defer b.base.Unlock()
-	b.BeginBase()
+	b.BeginBase(upTo)
 	if err := b.Err(); err != nil {
 		return base, fmt.Errorf("base: %w", err)
 	}
@@ -108,7 +108,7 @@ func (b *Backend) fill(ctx context.Context, deltas []Delta, dir string) (err err
 		return err
 	}
 	w := baseWriter{b: b, lastState: -1}
-	err = lastInOrder(deltas, sortAtOnce, b.lacks, func(some *changes) error { return w.write(ctx, some) })
+	err = lastInOrder(deltas, sortAtOnce, b.absent, func(some *changes) error { return w.write(ctx, some) })
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (w *baseWriter) write(ctx context.Context, all *changes) error {
 			if !c.deleted {
 				b.addKey(c.key)
 				err = batch.Set(c.key, c.value, nil)
-			} else if b.hasBase && !b.lacks(c.key) {
+			} else if b.hasBase && !b.absent(c.key) {
 				err = batch.Delete(c.key, nil)
 			}
 			if err != nil {

@@ -49,7 +49,7 @@ func TestNumbersFarApartAreNoHelp(t *testing.T) {
 			if table, unknown := lastDeltas(deltas); table != nil || unknown > 0 {
 				t.Errorf("a table was made, %d changes have no number", unknown)
 			}
-			merged, err := mergeDeltas(deltas, nil, func([]byte) bool { return false })
+			merged, err := mergeDeltas(deltas, everything, nothing)
 			if err != nil || merged.changes() != 100 {
 				t.Errorf("%d changes, error %v, want 100", merged.changes(), err)
 			}
@@ -134,8 +134,8 @@ func TestMergedDeltas(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range all.len() {
-				if c := all.at(i); c.deleted && b.lacks(c.key) {
-					t.Errorf("the deletion of %x is left", all.at(i).key)
+				if c := all.at(i); c.deleted && b.absent(c.key) {
+					t.Errorf("the deletion of %x is left", c.key)
 				}
 			}
 		})
@@ -227,11 +227,41 @@ func BenchmarkMergeDeltas(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := mergeDeltas(deltas, nil, func([]byte) bool { return false }); err != nil {
+				if _, err := mergeDeltas(deltas, everything, nothing); err != nil {
 					b.Fatal(err)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(36*50_000), "ns/change")
 		})
 	}
+}
+
+func everything([]byte) bool { return true }
+
+func nothing([]byte) bool { return false }
+
+// TestABackendSaysWhatItLacks: from a base's beginning on, though it is written later, what it has counts, and what was restored.
+func TestABackendSaysWhatItLacks(t *testing.T) {
+	lacks := func(b *Backend, since, upTo int64) {
+		t.Helper()
+		if s, u := b.Lacks(); s != since || u != upTo {
+			t.Errorf("lacks what was new after %d and deleted up to %d, want %d and %d", s, u, since, upTo)
+		}
+	}
+	fs, files := vfs.NewMem(), storage{}
+	b := open(t, Options{Dir: "first", FS: fs}, Restore{})
+	declare(t, b)
+	lacks(b, 0, 0)
+	add(t, b, 2, 0, "a", "v")
+	lacks(b, 0, 2)
+	b.BeginBase(2)
+	lacks(b, 2, 2)
+	add(t, b, 3, 0, "b", "v")
+	lacks(b, 2, 3)
+	base := writeBase(t, b, 2)
+	lacks(b, 2, 3)
+	files.store(t, fs, base)
+	lacks(open(t, Options{Dir: "second", FS: fs}, Restore{Checkpoint: 7, Base: base.Files, Fetch: files.fetch, States: b.States()}), 7, 7)
+	lacks(open(t, Options{Dir: "third", FS: fs}, Restore{Checkpoint: 7, Deltas: b.Deltas(), States: b.States()}), 7, 7)
+	lacks(open(t, Options{Dir: "fourth", FS: fs}, Restore{Checkpoint: 7}), 0, 7)
 }

@@ -75,14 +75,15 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	if len(deltas) <= from {
 		return nil, nil
 	}
-	var hidden func(key []byte) bool
+	var absent func(key []byte) bool
 	switch {
-	case from > 0:
-		hidden = func([]byte) bool { return true }
+	case from > 0: // what is in the deltas before is not known
 	case based:
-		hidden = func(key []byte) bool { return !b.lacks(key) }
+		absent = b.absent
+	default:
+		absent = func([]byte) bool { return true }
 	}
-	merged, err := mergeDeltas(deltas[from:], hidden, b.drops)
+	merged, err := mergeDeltas(deltas[from:], absent, b.drops)
 	if err != nil {
 		return nil, err
 	}
@@ -96,27 +97,24 @@ func (b *Backend) MergeDeltas(from int) ([]byte, error) {
 	return merged.Repr, nil
 }
 
-// mergeDeltas makes one delta of several. What is before them may have the keys of which hidden says so, nothing if it is nil;
+// mergeDeltas makes one delta of several. What is before them lacks the keys that absent says, as far as is known: nil says none.
 // drops says which keys are left out.
 //
 // Most changes are superseded by a later one of the same cell in memory, which its number tells: that costs a look into a
 // small table, where the key would have to be hashed and looked up, far away in memory. Only after a restart, while many
-// changes have no number, it is done by key. Those few that have none even later stay, and with them the deletions, which could
-// be theirs; by key again once there are many of these.
-func mergeDeltas(deltas []Delta, hidden, drops func(key []byte) bool) (merged Delta, err error) {
+// changes have no number, it is done by key. Those few that have none even later stay when it is done by number, and with them the
+// deletions, which could be theirs; by key again once there are many of these.
+func mergeDeltas(deltas []Delta, absent, drops func(key []byte) bool) (merged Delta, err error) {
 	table, unknown := lastDeltas(deltas)
-	if unknown > 0 && hidden == nil && deltas[0].deletions > deltas[0].changes()/4 {
+	if unknown > 0 && absent != nil && deltas[0].deletions > deltas[0].changes()/4 {
 		table = nil
 	}
 	var isLast func(delta, at int, cell uint64) bool
-	stays := unknown > 0 // every deletion
+	stays := absent == nil || table != nil && unknown > 0 // every deletion
 	if table != nil {
 		isLast = func(delta, _ int, cell uint64) bool { return cell == 0 || table.is(delta, cell) }
-	} else {
-		stays = false
-		if isLast, err = lastByKey(deltas); err != nil {
-			return merged, err
-		}
+	} else if isLast, err = lastByKey(deltas); err != nil {
+		return merged, err
 	}
 	most, changes := 0, 0
 	for i := range deltas {
@@ -138,7 +136,7 @@ func mergeDeltas(deltas []Delta, hidden, drops func(key []byte) bool) (merged De
 				break
 			}
 			cell, deleted, name := cells.next(), r.repr[at] == kindDelete, r.repr[key:key+size]
-			if !isLast(i, at, cell) || deleted && !stays && (hidden == nil || !hidden(name)) || drops(name) {
+			if !isLast(i, at, cell) || deleted && !stays && absent(name) || drops(name) {
 				continue
 			}
 			if deleted {

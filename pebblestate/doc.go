@@ -8,8 +8,9 @@
 //	reads (Get, Scan) -------+---- then ------------------+
 //
 // [Backend] is the one type to begin with, [DeltaWriter] makes a delta and keys.go draws the bytes of a key. What is read
-// is the state as of [Backend.Applied] or newer, and a reader asks only for entries that have not changed since: that is
-// the invariant everything rests on, and the live maps keep it by never letting a changed entry go before.
+// is the state as of [Backend.Applied] or newer, and a reader asks only for entries that have not changed since, or that
+// [Backend.Lacks] says are never found: that is the invariant everything rests on, and the live maps keep it by never letting
+// another entry go.
 //
 // [View] is the same state to look at, entry by entry, for who asks what a savepoint holds. States that a user dropped are
 // numbers in [Restore], see dropped.go.
@@ -21,6 +22,6 @@
 // The package knows key groups, states and files. Which operator a state belongs to is a name to compare; when to make
 // a base, where its files go and which checkpoint exists are the business of others.
 //
-// Get, Scan, ScanState, Empty and Applied may be called by any number of goroutines, while one other at a time calls
-// AddDelta, MergeDeltas and WriteBase.
+// Get, Scan, ScanState, Empty, Applied and Lacks may be called by any number of goroutines, while one other at a time calls
+// AddDelta, MergeDeltas, BeginBase and WriteBase.
 package pebblestate

@@ -96,9 +96,9 @@ func (s *keySet) add(hash uint64) {
 	}
 }
 
-// lacks reports that Pebble does not have the key, or with one that has no namespace, nothing of that key in any namespace. A
+// absent reports that Pebble does not have the key, or with one that has no namespace, nothing of that key in any namespace. A
 // key that is in a base which is being written may be there or not.
-func (b *Backend) lacks(key []byte) bool {
+func (b *Backend) absent(key []byte) bool {
 	return b.keysKnown.Load() && !b.keys.has(xxhash.Sum64(key))
 }
 

@@ -23,7 +23,7 @@ func (b *Backend) Get(group stream.KeyGroup, state uint16, key string, namespace
 			return bytes.Clone(c.value), !c.deleted, nil
 		}
 	}
-	if b.lacks(k) {
+	if b.absent(k) {
 		return nil, false, nil
 	}
 	return b.ask(bytes.Clone(k))
@@ -53,7 +53,7 @@ func (b *Backend) Scan(group stream.KeyGroup, state uint16, key string, fn func(
 	var room [64]byte
 	k := appendKey(room[:0], group, state, key, nil)
 	// The overlay first, as in merged.
-	if b.overlay.Load() == nil && b.lacks(k) {
+	if b.overlay.Load() == nil && b.absent(k) {
 		return nil
 	}
 	return b.scan(bytes.Clone(k), fn)

@@ -10,15 +10,33 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// What a base is written of is the same however few changes are sorted at a time, and the same as with all at once.
+// What a base is written of is the same however few changes are sorted at a time, and the same as with all at once, whether the
+// cells are known or not. Deletions of what nobody has are left out if they are.
 func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
+	for _, numbered := range []bool{false, true} {
+		t.Run(fmt.Sprintf("numbered %t", numbered), func(t *testing.T) { baseInParts(t, numbered) })
+	}
+}
+
+func baseInParts(t *testing.T, numbered bool) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	var deltas []Delta
+	numbers := map[string]uint64{}
 	for range 5 {
 		w := newDelta(0, 0)
+		written := map[string]bool{}
 		for range 1000 {
 			// Long keys and short ones, of which some are the beginning of others.
 			key, group := fmt.Sprintf("%.*d", 1+rng.IntN(20), rng.IntN(50)), stream.KeyGroup(rng.IntN(30))
+			if name := fmt.Sprint(group, key); numbered {
+				if written[name] { // a cell changes once in a checkpoint
+					continue
+				}
+				if written[name] = true; numbers[name] == 0 {
+					numbers[name] = uint64(len(numbers) + 1)
+				}
+				w.Cell(numbers[name])
+			}
 			var err error
 			if rng.IntN(4) == 0 {
 				err = w.Delete(group, 1, key, nil)
@@ -29,7 +47,7 @@ func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		deltas = append(deltas, Delta{Repr: w.Bytes()})
+		deltas = append(deltas, Delta{Repr: w.Bytes(), cells: w.cells})
 	}
 	want, err := lastChanges(reprsOf(deltas))
 	if err != nil {
@@ -54,6 +72,18 @@ func TestABaseInPartsIsTheSameAsAtOnce(t *testing.T) {
 		if wantCalls := map[int]int{1: 30, 1 << 20: 1}[most]; wantCalls > 0 && calls != wantCalls {
 			t.Errorf("at most %d: %d parts, want %d", most, calls, wantCalls)
 		}
+	}
+	deletions := 0
+	must(t, lastInOrder(deltas, 100, everything, func(some *changes) error {
+		for j := range some.len() {
+			if some.at(j).deleted {
+				deletions++
+			}
+		}
+		return nil
+	}))
+	if numbered != (deletions == 0) {
+		t.Errorf("%d deletions are left of what nobody has", deletions)
 	}
 	if err := lastInOrder([]Delta{deltas[0], {Repr: deltas[1].Repr[:100]}}, 10, nil, func(*changes) error { return nil }); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("half a delta: %v", err)

@@ -162,3 +162,10 @@ func lastChanges(reprs [][]byte) (*changes, error) {
 	t.c.sort()
 	return t.c, nil
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -33,7 +33,7 @@
 //	                      is gone.
 //
 // The path of a record: Write chooses the partition and appends the record to an open batch (format 2) of that partition
-// and writer, as bytes. A full batch, or one of some size whose partition is idle, is queued; there it gets its sequence
+// and writer, as bytes. A full batch, or one of some size whose partition is idle, or the first ones of a transaction, is queued; there it gets its sequence
 // number. A few goroutines compress and checksum. Two senders for each broker take the heads of the queues of the
 // partitions it leads, as many as fit into one request; one batch of a partition at a time is on its way, so a partition's
 // log has the batches in the order of its queue, and sending one again after a lost answer cannot overtake another. A

@@ -14,8 +14,8 @@ const (
 	// eagerBytes is how much an open batch holds before it is sent although it is not full, if nothing else of its partition
 	// is on its way.
 	eagerBytes = 128 << 10
-	// firstBytes is how much the first batch of a checkpoint holds before all that are open are sent: then the coordinator takes
-	// the partitions into the transaction while more records come, and not while everybody waits for the commit.
+	// firstBytes is how much the first batch of a transaction holds before it is sent, with all that hold an eighth of that: so
+	// their partitions are in the transaction, which costs the brokers a write of their own, before everybody waits for the commit.
 	firstBytes = 16 << 10
 	// leastBatch is what a batch may hold however little may wait.
 	leastBatch = 4 << 10
@@ -121,7 +121,10 @@ func (w *writer) Write(rec *stream.Record) error {
 		return nil
 	case w.eager == firstBytes:
 		w.eager = eagerBytes
-		return w.Flush()
+		if w.transactional {
+			return w.flush(firstBytes / 8)
+		}
+		return nil
 	case w.topic.partitions[i].pending.Load() == 0:
 		return w.seal(i)
 	}
@@ -236,10 +239,13 @@ func (w *writer) close(i int) {
 }
 
 // Flush queues all open batches.
-func (w *writer) Flush() error {
+func (w *writer) Flush() error { return w.flush(0) }
+
+// flush queues the open batches that have records and at least so many bytes.
+func (w *writer) flush(least int) error {
 	w.sealed = w.sealed[:0]
 	for i, b := range w.open {
-		if b != nil && b.n > 0 {
+		if b != nil && b.n > 0 && len(b.raw.b) >= least {
 			w.close(i)
 			w.sealed = append(w.sealed, b)
 		}

@@ -312,7 +312,7 @@ func TestTheFirstRecordsOfACheckpointAreSentEarly(t *testing.T) {
 	batches := int64(0)
 	for checkpoint := int64(1); checkpoint < 4; checkpoint++ {
 		for i := range partitions {
-			must(t, w.Write(record(keyOf(i, partitions), "small")))
+			must(t, w.Write(&stream.Record{Key: []byte(keyOf(i, partitions)), Value: noise(firstBytes / 8)}))
 		}
 		must(t, w.Write(&stream.Record{Key: []byte(keyOf(0, partitions)), Value: noise(firstBytes)}))
 		batches += partitions

@@ -23,7 +23,7 @@ func (a *attempt) startBase(committed int64) {
 	if a.backend == nil || a.base != nil || !a.baseDue() && !a.memoryDue() {
 		return
 	}
-	a.backend.BeginBase() // now, before another delta is added
+	a.backend.BeginBase(committed) // now, before another delta is added
 	w := &baseWork{checkpoint: committed, done: make(chan *checkpoint.Base, 1)}
 	a.base = w
 	written := make(chan struct{})

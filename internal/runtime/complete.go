@@ -40,8 +40,8 @@ func (c *coordination) worker(ctx context.Context, work <-chan *completion, do f
 		case f := <-work:
 			bounded, cancel := context.WithDeadline(ctx, f.deadline)
 			err := do(bounded, f)
-			if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
-				err = fmt.Errorf("expired after %s: %w", c.a.cfg.Checkpoint.Timeout, err)
+			if errors.Is(bounded.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w after %s: %w", checkpoint.ErrExpired, c.a.cfg.Checkpoint.Timeout, err)
 			}
 			cancel()
 			if err != nil {
