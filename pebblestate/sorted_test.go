@@ -28,7 +28,7 @@ func baseInParts(t *testing.T, numbered bool) {
 		for range 1000 {
 			// Long keys and short ones, of which some are the beginning of others.
 			key, group := fmt.Sprintf("%.*d", 1+rng.IntN(20), rng.IntN(50)), stream.KeyGroup(rng.IntN(30))
-			if name := fmt.Sprint(group, key); numbered {
+			if name := fmt.Sprintf("%d/%s", group, key); numbered {
 				if written[name] { // a cell changes once in a checkpoint
 					continue
 				}

@@ -62,7 +62,7 @@ var mistakesOfState = []mutant{
 		Name: "base-keeps-what-was-deleted", What: "a base leaves deletions out although a value of theirs without a number may be in its deltas",
 		File:    "pebblestate/sorted.go",
 		Old:     "l.table == nil || unknown > 0 {",
-		New:     "l.table == nil {",
+		New:     "l.table == nil || unknown < 0 {",
 		Package: "./pebblestate", Test: "TestMergedDeltas",
 	},
 	{
