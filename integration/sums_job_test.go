@@ -93,6 +93,7 @@ func (j *sumsJob) stop(t *testing.T, p *harness.Process) {
 	if code := p.Exit(30 * time.Second); code != 0 {
 		t.Fatalf("%s: exit code %d after SIGTERM:\n%s", j.name, code, p.Output())
 	}
+	j.cluster.NoOpenTransactions(t, j.transactionPrefix()) // a commit is answered before its markers are written
 }
 
 // waitForOutput waits until a read_committed reader sees this many results.
