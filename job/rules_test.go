@@ -205,6 +205,11 @@ func TestACheckpointWaitsForItsOutput(t *testing.T) {
 	var first, once sync.Once
 	c.fake.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		c.fake.KeepControl()
+		select {
+		case <-release:
+			return nil, nil, false
+		default:
+		}
 		for _, topic := range req.(*kmsg.ProduceRequest).Topics {
 			if topic.TopicID == topics["out"].ID {
 				c.fake.SleepControl(func() {

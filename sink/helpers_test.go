@@ -34,6 +34,19 @@ func newCluster(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
+// holdUntil lets the request that c is at wait until release is closed, and says when that begins. Once it is closed nothing sleeps: a
+// sleep that begins while c closes would leave its goroutine behind.
+func holdUntil(c *kfake.Cluster, release <-chan struct{}, begins func()) {
+	select {
+	case <-release:
+	default:
+		c.SleepControl(func() {
+			begins()
+			<-release
+		})
+	}
+}
+
 func newClient(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.DisableClientMetrics()}, opts...)...)

@@ -24,10 +24,7 @@ func TestFlushWaitsForEveryAcknowledgement(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		c.SleepControl(func() {
-			once.Do(func() { close(held) })
-			<-release
-		})
+		holdUntil(c, release, func() { once.Do(func() { close(held) }) })
 		return nil, nil, false
 	})
 	must(t, w.Write(record("k", "v")))
@@ -57,10 +54,7 @@ func TestAPartitionHasOneBatchOnItsWay(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		c.SleepControl(func() {
-			once.Do(func() { close(held) })
-			<-release
-		})
+		holdUntil(c, release, func() { once.Do(func() { close(held) }) })
 		return nil, nil, false
 	})
 	must(t, w.Write(record("k", "1")))
@@ -121,10 +115,7 @@ func TestLargeRequestsAreWorkedOnSideBySide(t *testing.T) {
 	var asked atomic.Bool
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		if !asked.Swap(true) {
-			c.SleepControl(func() {
-				close(held)
-				<-release
-			})
+			holdUntil(c, release, func() { close(held) })
 		}
 		return nil, nil, false
 	})
@@ -243,7 +234,7 @@ func TestEveryCallHasADeadline(t *testing.T) {
 			release := make(chan struct{})
 			c.ControlKey(int16(tc.key), func(kmsg.Request) (kmsg.Response, error, bool) {
 				c.KeepControl()
-				c.SleepControl(func() { <-release })
+				holdUntil(c, release, func() {})
 				return nil, nil, false
 			})
 			began := time.Now()
