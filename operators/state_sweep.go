@@ -21,7 +21,7 @@ func (s *sweep[V]) next() (c *cell[V]) {
 	return c
 }
 
-// looksEach is at how many deleted cells of each queue is looked for a change.
+// looksEach is how many deleted cells of each queue are looked at for a change.
 const looksEach = 4
 
 // sweep drops a few deleted cells: those of a closed table once their epoch is over, the others once they are forgettable. Its

@@ -13,8 +13,8 @@ import (
 const sortAtOnce = 1 << 18
 
 // lastInOrder calls fn with the last change of each key of the deltas, oldest first, in order of key: one range of key groups
-// after the other, each with at most so many changes, or of one key group. If every change has a
-// number, it leaves out the deletions of keys that absent says nobody has. What fn gets is valid during the call.
+// after the other, each with at most so many changes, or of one key group. If every change has a number, it leaves out the
+// deletions of keys that absent says nobody has. What fn gets is valid during the call.
 func lastInOrder(deltas []Delta, most int, absent func(key []byte) bool, fn func(*changes) error) error {
 	l := lasting{deltas: deltas, absent: absent}
 	var unknown int
