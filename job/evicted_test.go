@@ -25,10 +25,10 @@ import (
 // A key's long values live for 40 s of event time, and what it gathers is told at each full 10 s.
 const longTTL, longSlot = int64(40_000), int64(10_000)
 
-// longValue is some hundred bytes of a number, of a few numbers 100 KB.
+// longValue is one or two kilobytes of a number, of a few numbers 100 KB.
 func longValue(n int64) string {
-	size := 300 + int(n%7)*150
-	if n%997 == 0 {
+	size := 600 + int(n%7)*300
+	if n%499 == 0 {
 		size = 100_000
 	}
 	return strconv.FormatInt(n, 10) + ":" + strings.Repeat(string(rune('a'+n%26)), size)
@@ -230,9 +230,9 @@ func TestWhatIsEvictedComesBackWhateverCrashes(t *testing.T) {
 	}
 	for range 4 {
 		steps := jobtest.Steps()
-		run(1500, jobtest.CrashAt(steps[rnd.IntN(len(steps))], 1+rnd.IntN(12)))
+		run(750, jobtest.CrashAt(steps[rnd.IntN(len(steps))], 1+rnd.IntN(12)))
 	}
-	run(500)
+	run(250)
 	for p := range 3 { // every timer fires
 		c.ProduceTo("in", p, stream.Record{Key: fmt.Append(nil, "end", p), Value: []byte("0"), Timestamp: now + 1_000_000})
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// patience is how long a test waits for anything. With the race detector Pebble is ten times slower.
+// patience is how long a test waits for anything, from the last progress where there is some to see. With the race detector
+// Pebble is ten times slower and more.
 const patience = time.Minute
 
 // Cluster is a Kafka in memory, and a directory for the state of the jobs that run on it. Its methods are called from the

@@ -34,29 +34,25 @@ func (c *Cluster) Read(topic string) Records {
 func (c *Cluster) WaitForRecords(topic string, n int) Records {
 	c.t.Helper()
 	c.need(topic)
-	ctx, cancel := c.bounded()
-	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
 	var seen Records
-	var end int64
-	for {
+	for end := int64(0); ; {
 		over := !slices.ContainsFunc(c.runs, func(r *Run) bool { return !r.over() })
-		ends, err := c.ends(ctx, topic)
-		now := int64(0)
-		for _, o := range ends[topic] {
-			now += o.Offset
-		}
-		// The end counts the ends of transactions too, so it only tells when it is worth reading.
-		if err == nil && now != end && now >= int64(n) {
+		// The end counts the ends of transactions too, aborted ones among them, so it only tells when it is worth reading.
+		if now := c.end(topic); now != end {
 			end = now
-			seen, err = c.read(ctx, ends[topic])
+			before := len(seen)
+			if now >= int64(n) {
+				seen = c.Read(topic)
+			}
+			if now < int64(n) || len(seen) > before {
+				timeout.Reset(patience)
+			}
 		}
 		switch {
-		case ctx.Err() != nil:
-			c.t.Fatalf("waited %s for %d records of topic %s: there are %d%s", patience, n, topic, len(seen), c.states())
-		case err != nil:
-			c.t.Fatalf("topic %s: %v", topic, err)
 		case len(seen) >= n:
 			return seen
 		case over:
@@ -64,9 +60,25 @@ func (c *Cluster) WaitForRecords(topic string, n int) Records {
 		}
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
+		case <-timeout.C:
+			c.t.Fatalf("nothing has come to topic %s for %s: there are %d records of %d%s", topic, patience, len(seen), n, c.states())
 		}
 	}
+}
+
+// end is the sum of what a read_committed reader can read of each partition of a topic.
+func (c *Cluster) end(topic string) (n int64) {
+	c.t.Helper()
+	ctx, cancel := c.bounded()
+	defer cancel()
+	ends, err := c.ends(ctx, topic)
+	if err != nil {
+		c.t.Fatalf("topic %s: %v", topic, err)
+	}
+	for _, o := range ends[topic] {
+		n += o.Offset
+	}
+	return n
 }
 
 // states says how the runs are, for a test that has waited in vain.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -209,40 +210,61 @@ func (r *Run) Passed(s Step) int {
 // window that is still open has no result yet. If the run ends before, it returns what Wait returns.
 func (r *Run) WaitCommitted() error {
 	r.c.t.Helper()
-	ctx, cancel := r.c.bounded()
-	defer cancel()
 	// Before that the group's offsets are those of another run, and perhaps of another lineage.
 	if err := r.waitFor(fault.Begun); err != nil {
 		return err
 	}
-	ends, err := r.c.written(ctx, sourceTopics(r.job.Config().Graph))
-	if err != nil {
-		r.c.t.Fatal(err)
-	}
-	group := r.job.Config().Checkpoint.GroupID(r.name)
-	for {
-		got, err := r.c.admin.FetchOffsets(ctx, group)
-		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // which is that of a job before its first checkpoint
-			r.c.t.Fatalf("group %s: %v", group, err)
-		}
-		behind := int64(0)
-		for topic, parts := range ends {
-			for p, end := range parts {
-				at, _ := got.Lookup(topic, p)
-				behind += max(0, end-at.At)
-			}
-		}
+	ends := r.ends()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for least := int64(math.MaxInt64); ; {
+		behind := r.behind(ends)
 		if behind == 0 {
 			return nil
+		}
+		if behind < least {
+			least = behind
+			timeout.Reset(patience)
 		}
 		select {
 		case <-r.moved:
 		case <-r.ended:
 			return r.err
-		case <-ctx.Done():
-			r.c.t.Fatalf("waited %s until job %s has processed its input: %d records are left; %s", patience, r.name, behind, r.state())
+		case <-timeout.C:
+			r.c.t.Fatalf("job %s has committed nothing of its input for %s: %d records are left; %s", r.name, patience, behind, r.state())
 		}
 	}
+}
+
+// ends are the ends of the job's input now.
+func (r *Run) ends() map[string]map[int32]int64 {
+	r.c.t.Helper()
+	ctx, cancel := r.c.bounded()
+	defer cancel()
+	ends, err := r.c.written(ctx, sourceTopics(r.job.Config().Graph))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	return ends
+}
+
+// behind is how many records the committed offsets of the job are before those ends.
+func (r *Run) behind(ends map[string]map[int32]int64) (n int64) {
+	r.c.t.Helper()
+	ctx, cancel := r.c.bounded()
+	defer cancel()
+	group := r.job.Config().Checkpoint.GroupID(r.name)
+	got, err := r.c.admin.FetchOffsets(ctx, group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // which is that of a job before its first checkpoint
+		r.c.t.Fatalf("group %s: %v", group, err)
+	}
+	for topic, parts := range ends {
+		for p, end := range parts {
+			at, _ := got.Lookup(topic, p)
+			n += max(0, end-at.At)
+		}
+	}
+	return n
 }
 
 // waitFor waits until the run has taken a step. If it ends before, it returns what Wait returns.
