@@ -107,7 +107,11 @@ func (f *Files) put(ctx context.Context, file File, content io.ReadSeeker, again
 		err := f.store.Put(ctx, file.Name, content)
 		if errors.Is(err, fs.ErrExist) {
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
-			return f.get(ctx, file, io.Discard)
+			if err = f.get(ctx, file, io.Discard); errors.Is(err, fs.ErrNotExist) {
+				// Somebody else is writing it at this moment, or has taken it away: the next try tells.
+				return fmt.Errorf("writing %s: %s has a file of that name, and says that there is none when it is read", file.Name, f.store)
+			}
+			return err
 		}
 		if err == nil && again != nil && Hash(again.Sum(nil)) != file.Hash {
 			return fmt.Errorf("writing %s: the local file changed meanwhile: %w", file.Name, ErrCorrupt)

@@ -3,9 +3,11 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,5 +67,52 @@ func TestAFileHasTimeForItsSize(t *testing.T) {
 	want, _ := soon.Deadline()
 	if got, _ := ctx.Deadline(); !got.Equal(want) {
 		t.Errorf("the deadline of the caller was moved to %s", got)
+	}
+}
+
+// lateStore refuses a name some times because there is a file, which cannot be read yet.
+type lateStore struct {
+	Store
+	refusals int
+	then     func()
+}
+
+func (s *lateStore) Put(ctx context.Context, name string, content io.ReadSeeker) error {
+	if s.refusals == 0 {
+		return s.Store.Put(ctx, name, content)
+	}
+	if s.refusals--; s.refusals == 0 {
+		defer s.then()
+	}
+	return fs.ErrExist
+}
+
+// Of two who write one name at one time, a store may refuse the second before the file of the first can be read.
+func TestAFileThatAnotherIsWritingIsWaitedFor(t *testing.T) {
+	for _, tc := range []struct {
+		name, other string
+		want        error
+	}{
+		{"another content", "of somebody else", ErrCorrupt},
+		{"the same content", "ours", nil},
+		{"it was given up", "", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			store, err := OpenStore(t.Context(), "mem://")
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := &lateStore{Store: store, refusals: 2, then: func() {
+				if tc.other != "" {
+					if err := store.Put(t.Context(), "name", strings.NewReader(tc.other)); err != nil {
+						t.Error(err)
+					}
+				}
+			}}
+			_, err = NewFiles(late, nil).UploadBytes(t.Context(), func(Hash) string { return "name" }, []byte("ours"))
+			if !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
 	}
 }
