@@ -193,11 +193,26 @@ func (c *Coordinator) due() (at time.Time, ok bool) {
 	if c.stopping || c.record || len(c.savepoints) > 0 {
 		return time.Time{}, true
 	}
-	at = c.lastTrigger.Add(c.options.Interval)
+	return c.regular(), true
+}
+
+// regular is when the interval and the pause allow the next checkpoint.
+func (c *Coordinator) regular() time.Time {
+	at := c.lastTrigger.Add(c.options.Interval)
 	if p := c.lastEnd.Add(c.options.MinPause); p.After(at) {
-		at = p
+		return p
 	}
-	return at, true
+	return at
+}
+
+// NextTrigger returns when the next checkpoint is triggered at the soonest, if nobody asks for one before that. It is the zero
+// time if that may be at any moment: as long as the attempt has committed nothing but its own first checkpoint, since the
+// first records after a recovery are not kept waiting, and while one is asked for.
+func (c *Coordinator) NextTrigger() time.Time {
+	if c.dead || c.committed <= c.first || c.stopping || c.draining || c.record || len(c.savepoints) > 0 {
+		return time.Time{}
+	}
+	return c.regular()
 }
 
 func (c *Coordinator) trigger(now time.Time) Decision {

@@ -128,7 +128,7 @@ func input(t *testing.T, c *Coordinator, line string) []Decision {
 func TestCoordinatorKeepsTheRulesInEveryOrder(t *testing.T) {
 	for seed := range uint64(500) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		o := Options{Interval: time.Second, MaxConcurrent: 1 + rnd.IntN(3)}
+		o := Options{Interval: time.Second, MinPause: time.Duration(rnd.IntN(2)) * 500 * time.Millisecond, MaxConcurrent: 1 + rnd.IntN(3)}
 		o.EnsureDefaults()
 		o.Timeout = time.Hour
 		subtasks := []stream.SubtaskID{{Operator: "a"}, {Operator: "b"}, {Operator: "b", Index: 1}}
@@ -168,9 +168,16 @@ func TestCoordinatorKeepsTheRulesInEveryOrder(t *testing.T) {
 		}
 		handle(c.Start(now))
 		for i := 0; !done; i++ {
+			next := c.NextTrigger()
 			now = now.Add(100 * time.Millisecond)
 			c.Activity()
-			handle(c.Tick(now))
+			before := triggered
+			if handle(c.Tick(now)); triggered > before && now.Before(next) {
+				t.Fatalf("seed %d: triggered at %s, before %s", seed, now, next)
+			}
+			if next.IsZero() != (committed <= last+1) && i <= 100 {
+				t.Fatalf("seed %d: the next trigger is at %s, with %d committed", seed, next, committed)
+			}
 			if i == 100 {
 				handle(c.Stop(now))
 			}

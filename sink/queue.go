@@ -42,8 +42,13 @@ type partition struct {
 	// sequence is the next of each slot's producer, of the generation beside it.
 	sequence   [Slots]int32
 	generation [Slots]int
-	// added is the checkpoint for which the partition was added to the slot's transaction (transaction.version below 2).
+	// added is the checkpoint for which the partition was added to the slot's transaction.
 	added [Slots]int64
+}
+
+// joins reports that the head is the first of its transaction in this partition.
+func (p *partition) joins() bool {
+	return p.head.transactional && p.added[slotOf(p.head.checkpoint)] != p.head.checkpoint
 }
 
 // next returns the sequence number for n records of a slot.
@@ -190,6 +195,9 @@ func (t *KafkaTransactions) acknowledged(p *partition, offset int64) {
 		p.tail = nil
 	}
 	p.inflight, p.backoff, p.last = false, retryBackoff{}, nil
+	if b.transactional {
+		p.added[slotOf(b.checkpoint)] = b.checkpoint
+	}
 	p.pending.Add(-1)
 	t.records.Add(int64(b.n))
 	t.bytes.Add(int64(len(b.out.b)))

@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,6 +78,53 @@ func TestAPartitionHasOneBatchOnItsWay(t *testing.T) {
 	ctx := testContext(t)
 	must(t, complete(ctx, txns, 1))
 	must(t, complete(ctx, txns, 2))
+}
+
+// The coordinator adds to a transaction what one request brings, and lets another wait for long: so those that bring new
+// partitions go one after the other, and what has waited goes together. Another transaction is not held up.
+func TestPartitionsJoinATransactionOneRequestAtATime(t *testing.T) {
+	for _, version := range []int16{2, 1} {
+		t.Run(fmt.Sprint("transaction.version=", version), func(t *testing.T) {
+			c := newCluster(t, kfake.NumBrokers(1))
+			cl := newClient(t, c)
+			setVersion(t, cl, version)
+			txns := newTransactions(t, testConfig(cl))
+			w := startWriting(t, txns, "out")
+			held, release := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+				holdUntil(c, release, func() { once.Do(func() { close(held) }) })
+				return nil, nil, false
+			})
+			write := func(partition int) {
+				must(t, w.Write(record(keyOf(partition, 4), "v")))
+				must(t, w.Flush())
+			}
+			write(0)
+			<-held
+			write(1)
+			write(3)
+			<-time.After(50 * time.Millisecond) // for a sender that would take them
+			if n := txns.Stats().Requests; n != 1 {
+				t.Errorf("%d requests are on their way, want 1", n)
+			}
+			must(t, w.Barrier(1))
+			write(2)
+			waitFor(t, func() bool { return txns.Stats().Requests == 2 })
+			close(release)
+			waitFor(t, func() bool { return txns.Stats().Batches == 4 })
+			if n := txns.Stats().Requests; n != 3 {
+				t.Errorf("%d requests, want 3", n)
+			}
+			ctx := testContext(t)
+			must(t, w.Barrier(2))
+			must(t, complete(ctx, txns, 1))
+			must(t, complete(ctx, txns, 2))
+			if n := len(committed(t, cl, "out")); n != 4 {
+				t.Errorf("%d records, want 4", n)
+			}
+		})
+	}
 }
 
 // A broker works on one request of a connection at a time: two large ones come over two, and none waits for the other.

@@ -47,6 +47,8 @@ type sender struct {
 	answered []bool
 	req      kmsg.ProduceRequest
 	size     int // of the batches in it, in bytes
+	// joins is the slot to whose transaction the request adds partitions, nil if it adds none.
+	joins *slot
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -72,40 +74,50 @@ func (s *sender) run(ctx context.Context) {
 			return
 		}
 		s.handle(resp, err)
+		if s.joins != nil {
+			t.joined(s.joins)
+		}
 	}
 }
 
 // take collects heads of partitions that may travel in one request: of one transaction, or of none.
 func (s *sender) take() bool {
-	s.parts = s.parts[:0]
+	s.parts, s.size, s.joins = s.parts[:0], 0, nil
 	left := s.to.ready[:0]
-	var first *batch
-	s.size = 0
 	for _, p := range s.to.ready {
-		b := p.head
-		if p.leader != s.to.id {
+		switch {
+		case p.leader != s.to.id:
 			p.offered = false
 			defer s.t.offer(p)
-			continue
-		}
-		if first == nil {
-			first = b
-		}
-		fits := s.size == 0 || s.size+len(b.out.b) <= requestBytes
-		if !fits || b.transactional != first.transactional || b.slot != first.slot {
+		case !s.fits(p.head):
 			left = append(left, p)
-			continue
+		case p.joins() && s.joins == nil && p.head.slot.joining:
+			p.head.slot.waiting = append(p.head.slot.waiting, p)
+		default:
+			if p.joins() {
+				s.joins = p.head.slot
+				s.joins.joining = true
+			}
+			s.size += len(p.head.out.b)
+			p.offered, p.inflight = false, true
+			s.parts = append(s.parts, p)
 		}
-		s.size += len(b.out.b)
-		p.offered, p.inflight = false, true
-		s.parts = append(s.parts, p)
 	}
 	clear(s.to.ready[len(left):])
 	s.to.ready = left
 	if len(left) > 0 {
 		s.to.wake.Signal()
 	}
-	return first != nil
+	return len(s.parts) > 0
+}
+
+// fits reports that a batch may travel with those that are in the request already.
+func (s *sender) fits(b *batch) bool {
+	if len(s.parts) == 0 {
+		return true
+	}
+	first := s.parts[0].head
+	return b.transactional == first.transactional && b.slot == first.slot && s.size+len(b.out.b) <= requestBytes
 }
 
 // deadline is when the first of the batches must have been acknowledged.

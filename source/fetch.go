@@ -44,12 +44,46 @@ func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
 		if len(parts) == 0 {
 			continue
 		}
+		little := trickles(parts) // the parts are not this goroutine's afterwards
 		select {
 		case r.parts <- parts:
 		case <-ctx.Done():
 			return
 		}
+		if little {
+			r.rest(ctx)
+		}
 	}
+}
+
+// rest waits as long as nobody notices.
+func (r *kafkaReader) rest(ctx context.Context) {
+	if rest := min(r.src.env.Rest(), mostRest); rest > 0 {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+		}
+	}
+}
+
+const (
+	// mostRest is how long a source rests before it looks again: so what gathers is not much.
+	mostRest = 20 * time.Millisecond
+	// trickle is how much has come at most, compressed, from a broker that has hardly anything to give.
+	trickle = 64 << 10
+)
+
+// trickles reports that a fetch has brought all that there was, and that this was little. Without a rest a fetch would answer each
+// few records, at the price of a large one: most of the CPU time of a job that has little to do.
+func trickles(parts []part) bool {
+	bytes := 0
+	for i := range parts {
+		bytes += len(parts[i].raw)
+		if !parts[i].atEnd {
+			return false
+		}
+	}
+	return bytes <= trickle
 }
 
 // request makes the next fetch request to a broker; nil if it leads nothing. The split that comes first gets its data

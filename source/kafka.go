@@ -32,6 +32,9 @@ type Env struct {
 	// Steady is a clock that nobody sets, in milliseconds since any moment, by which idleness is measured; nil for the
 	// system's.
 	Steady func() int64
+	// Rest says how long what comes may be left with the brokers without anybody noticing, 0 or less for not at all; nil for never. It is
+	// asked when all that there was has been read, and may be called by several goroutines at a time.
+	Rest func() time.Duration
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -62,6 +65,9 @@ func (s Spec) Open(ctx context.Context, env Env) (Source, error) {
 	if env.Steady == nil {
 		began := time.Now()
 		env.Steady = func() int64 { return time.Since(began).Milliseconds() }
+	}
+	if env.Rest == nil {
+		env.Rest = func() time.Duration { return 0 }
 	}
 	if env.Logger == nil {
 		env.Logger = slog.New(slog.DiscardHandler)

@@ -54,13 +54,20 @@ func (c *cluster) client(extra ...kgo.Opt) *kgo.Client {
 // open opens a source named "views"; now may be nil.
 func (c *cluster) open(o KafkaOptions, now func() int64) Source {
 	c.t.Helper()
+	return c.openIn(Env{Now: now, Steady: now}, o)
+}
+
+// openIn is open with more of what the source needs of its job.
+func (c *cluster) openIn(env Env, o KafkaOptions) Source {
+	c.t.Helper()
 	if o.FetchMaxWait == 0 {
 		o.FetchMaxWait = 20 * time.Millisecond
 	}
-	dial := func(_ context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
+	env.Name, env.Group = "views", "job"
+	env.Dial = func(_ context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
 		return kgo.NewClient(append(slices.Clone(c.opts), extra...)...)
 	}
-	s, err := Kafka(o).Open(c.t.Context(), Env{Dial: dial, Name: "views", Group: "job", Now: now, Steady: now})
+	s, err := Kafka(o).Open(c.t.Context(), env)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -34,6 +34,20 @@ var mistakesOfSourceAndSink = []mutant{
 		Package: "./sink", Test: "TestAnOffsetThatANodeHasNotReachedIsAskedForAgain",
 	},
 	{
+		Name: "two-requests-join-at-once", What: "two requests at a time add partitions to a transaction",
+		File:    "sink/sender.go",
+		Old:     "case p.joins() && s.joins == nil && p.head.slot.joining:",
+		New:     "case p.joins() && s.joins == nil && p.head.slot == nil:",
+		Package: "./sink", Test: "TestPartitionsJoinATransactionOneRequestAtATime",
+	},
+	{
+		Name: "nobody-joins-after-the-first", What: "partitions that wait for a request that adds others are forgotten",
+		File:    "sink/slot.go",
+		Old:     "\t\tp.offered = false\n\t\tt.offer(p)\n",
+		New:     "\t\tp.offered = false\n",
+		Package: "./sink", Test: "TestPartitionsJoinATransactionOneRequestAtATime",
+	},
+	{
 		Name: "flush-does-not-wait", What: "what is not acknowledged counts as written",
 		File:    "sink/transactions.go",
 		Old:     "\tif t.err != nil || s.checkpoint != checkpoint || s.pending == 0 {",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
@@ -101,6 +102,8 @@ type attempt struct {
 	group      *errgroup.Group
 	coord      *coordination
 	firstBatch sync.Once
+	// nextTrigger is when the coordinator will trigger a checkpoint at the soonest, the zero time for any moment; nil before it begins.
+	nextTrigger atomic.Pointer[time.Time]
 }
 
 // build makes every chain and what feeds it. Operators declare their states here, so what does not fit is found before
@@ -280,6 +283,19 @@ func (a *attempt) sourceEnded() { a.coord.send(sourceEnd{}) }
 func (a *attempt) through() { a.firstBatch.Do(func() { a.coord.send(firstRecords{}) }) }
 
 func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoint.AtLeastOnce }
+
+// mostMargin is how long before a barrier a source that has rested goes back to fetching whatever comes.
+const mostMargin = 25 * time.Millisecond
+
+// rest is how long a source may leave its input where it is, 0 or less for not at all: nobody sees what becomes of it before the
+// next checkpoint is committed. In a quarter of the interval at least it has to catch up.
+func (a *attempt) rest() time.Duration {
+	next := a.nextTrigger.Load()
+	if next == nil || a.atLeastOnce() {
+		return 0
+	}
+	return time.Until(*next) - min(a.cfg.Checkpoint.Interval/4, mostMargin)
+}
 
 func (a *attempt) store() operators.StateStore {
 	if a.backend == nil {

@@ -174,6 +174,8 @@ func (c *coordination) run(ctx context.Context) error {
 				return err
 			}
 		}
+		next := c.coord.NextTrigger()
+		c.a.nextTrigger.Store(&next)
 		if at, ok := c.coord.NextWake(); ok {
 			timer.Reset(max(0, at.Sub(c.now())))
 		} else {
