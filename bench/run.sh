@@ -18,7 +18,7 @@
 #
 #   REPEAT=3       every cell three times, in rounds      INTERVAL=1000  checkpoint or commit interval of the cells, ms
 #   ONCE='*w5*'    cells for which one round is enough: they take many minutes. Several patterns: ONCE='*w5* flink*'
-#   BIG_N          records of w1, w2, and of w3, w4 and w7 for the programs that are quick (12 M)
+#   BIG_N          records of w1, w2, and of w3, w4 and w7 for the programs that are quick (36 M)
 #   SMALL_N        records of w3, w4 and w7 for Flink and Kafka Streams (3 M); as many as BIG_N for one input for all
 #   MANY_N         records of w5 (30 M)                    MANY_KEYS      keys of w5 and the figures with many (20 M)
 #   ZIPF_N         records of w6 (12 M)
@@ -56,7 +56,7 @@ fi
 cells=${CELLS-} figures=${FIGURES-}
 read -ra once_patterns <<<"${ONCE-*w5*}"
 interval=${INTERVAL:-1000} repeat=${REPEAT:-3}
-big_n=${BIG_N:-12000000} small_n=${SMALL_N:-3000000} zipf_n=${ZIPF_N:-12000000}
+big_n=${BIG_N:-36000000} small_n=${SMALL_N:-3000000} zipf_n=${ZIPF_N:-12000000}
 many_n=${MANY_N:-30000000} many_keys=${MANY_KEYS:-20000000}
 keys_n=${KEYS_N:-20000000} keys=${KEYS:-1000000}
 

@@ -109,7 +109,7 @@ func (f *Files) put(ctx context.Context, file File, content io.ReadSeeker, again
 			// The answer to an earlier try was lost, or a recovery repeats what was done: fine if the content is the same.
 			if err = f.get(ctx, file, io.Discard); errors.Is(err, fs.ErrNotExist) {
 				// Somebody else is writing it at this moment, or has taken it away: the next try tells.
-				return fmt.Errorf("writing %s: %s has a file of that name, and says that there is none when it is read", file.Name, f.store)
+				return fmt.Errorf("writing %s: the name is taken, but there is no file to read (%v)", file.Name, err)
 			}
 			return err
 		}

@@ -1,15 +1,15 @@
 package pebblestate
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// steady is the file system that Pebble gets. Where a directory cannot be synced Pebble panics, on goroutines of its own
-// too, which would end the process. Here that is a breakdown like any other: the attempt ends, and what is in the directory
-// is never read again.
+// steady is the file system that Pebble gets. Nothing is synced in it: what an attempt writes here is never read by another
+// but for files that are compared with their hashes first, so a crash of the machine may take or spoil anything, and a sync could
+// only wait: for everything that others have written to the disk. Nor can one fail, which would end the process: Pebble panics
+// where a directory cannot be synced.
 type steady struct {
 	vfs.FS
 	broken *breakdown
@@ -24,31 +24,36 @@ func (s steady) Create(name string, category vfs.DiskWriteCategory) (vfs.File, e
 	if s.broken.Err() != nil {
 		time.Sleep(retryPause)
 	}
-	return s.FS.Create(name, category)
+	return notSynced(s.FS.Create(name, category))
+}
+
+// ReuseForWrite implements vfs.FS.
+func (s steady) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return notSynced(s.FS.ReuseForWrite(old, name, category))
+}
+
+// OpenReadWrite implements vfs.FS.
+func (s steady) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return notSynced(s.FS.OpenReadWrite(name, category, opts...))
 }
 
 // OpenDir implements vfs.FS.
-func (s steady) OpenDir(name string) (vfs.File, error) {
-	f, err := s.FS.OpenDir(name)
+func (s steady) OpenDir(name string) (vfs.File, error) { return notSynced(s.FS.OpenDir(name)) }
+
+func notSynced(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return steadyDir{f, name, s.broken}, nil
+	return unsynced{f}, nil
 }
 
-type steadyDir struct {
-	vfs.File
-	name   string
-	broken *breakdown
-}
+type unsynced struct{ vfs.File }
 
 // Sync implements vfs.File.
-func (d steadyDir) Sync() error {
-	if err := d.File.Sync(); err != nil {
-		d.broken.fail(fmt.Errorf("syncing %s: %w", d.name, err))
-	}
-	return nil
-}
+func (unsynced) Sync() error { return nil }
 
 // SyncData implements vfs.File.
-func (d steadyDir) SyncData() error { return d.Sync() }
+func (unsynced) SyncData() error { return nil }
+
+// SyncTo implements vfs.File.
+func (unsynced) SyncTo(int64) (fullSync bool, err error) { return true, nil }

@@ -103,6 +103,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 // it before a record is sent. From 2 on the produce request does that by itself.
 func (t *KafkaTransactions) addPartitions(ctx context.Context, id identity, parts []*partition) error {
 	b := parts[0].head
+	s := b.slot
+	s.adding.Lock()
+	defer s.adding.Unlock()
 	req := kmsg.NewPtrAddPartitionsToTxnRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch = id.name, id.producer, id.epoch
 	slot := slotOf(b.checkpoint)

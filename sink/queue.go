@@ -251,4 +251,20 @@ type broker struct {
 	second atomic.Pointer[kgo.Broker]
 	ready  []*partition
 	wake   sync.Cond
+	// joining: for each slot, a request is on its way that adds partitions to its transaction. The coordinator takes one such at a
+	// time; a broker that adds them by itself (transaction.version 2) and comes second asks again after 20 ms, while the connection that
+	// the request came on stands still. So there is one for each broker.
+	joining [Slots]bool
+	// waiting are the partitions that are not in a slot's transaction and whose heads wait for the end of that. They count as offered.
+	waiting [Slots][]*partition
+}
+
+// joined lets those who wait for a request that added partitions go on.
+func (t *KafkaTransactions) joined(b *broker, slot int) {
+	waiting := b.waiting[slot]
+	b.joining[slot], b.waiting[slot] = false, nil
+	for _, p := range waiting {
+		p.offered = false
+		t.offer(p)
+	}
 }

@@ -104,7 +104,11 @@ func TestPartitionsJoinATransactionOneRequestAtATime(t *testing.T) {
 			<-held
 			write(1)
 			write(3)
-			<-time.After(50 * time.Millisecond) // for a sender that would take them
+			waitFor(t, func() bool { // for a sender that takes them
+				txns.mu.Lock()
+				defer txns.mu.Unlock()
+				return len(txns.brokers[w.(*writer).topic.partitions[1].leader].waiting[1]) == 2 || txns.Stats().Requests > 1
+			})
 			if n := txns.Stats().Requests; n != 1 {
 				t.Errorf("%d requests are on their way, want 1", n)
 			}

@@ -47,8 +47,8 @@ type sender struct {
 	answered []bool
 	req      kmsg.ProduceRequest
 	size     int // of the batches in it, in bytes
-	// joins is the slot to whose transaction the request adds partitions, nil if it adds none.
-	joins *slot
+	// joins: the request adds partitions to a slot's transaction.
+	joins bool
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -73,30 +73,31 @@ func (s *sender) run(ctx context.Context) {
 		if t.err != nil {
 			return
 		}
+		joined := slotOf(s.parts[0].head.checkpoint)
 		s.handle(resp, err)
-		if s.joins != nil {
-			t.joined(s.joins)
+		if s.joins {
+			t.joined(s.to, joined)
 		}
 	}
 }
 
 // take collects heads of partitions that may travel in one request: of one transaction, or of none.
 func (s *sender) take() bool {
-	s.parts, s.size, s.joins = s.parts[:0], 0, nil
+	s.parts, s.size, s.joins = s.parts[:0], 0, false
 	left := s.to.ready[:0]
 	for _, p := range s.to.ready {
+		slot := slotOf(p.head.checkpoint)
 		switch {
 		case p.leader != s.to.id:
 			p.offered = false
 			defer s.t.offer(p)
 		case !s.fits(p.head):
 			left = append(left, p)
-		case p.joins() && s.joins == nil && p.head.slot.joining:
-			p.head.slot.waiting = append(p.head.slot.waiting, p)
+		case p.joins() && !s.joins && s.to.joining[slot]:
+			s.to.waiting[slot] = append(s.to.waiting[slot], p)
 		default:
 			if p.joins() {
-				s.joins = p.head.slot
-				s.joins.joining = true
+				s.joins, s.to.joining[slot] = true, true
 			}
 			s.size += len(p.head.out.b)
 			p.offered, p.inflight = false, true

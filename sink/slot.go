@@ -1,6 +1,9 @@
 package sink
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // slot is one transactional producer of the shard and the transaction that it has open, if any. Its fields belong to the
 // lock of the Transactions.
@@ -25,11 +28,8 @@ type slot struct {
 	// pointer is the offset of the pointer record, -1 before it is acknowledged; offsets says that the group's offsets are in.
 	pointer int64
 	offsets bool
-	// joining: a request is on its way that adds partitions to the transaction. The coordinator takes one such at a time: it refuses
-	// another, and a broker that adds them by itself (transaction.version 2) asks again after 20 ms, while its connection stands still.
-	joining bool
-	// waiting are the partitions that are not in the transaction and whose heads wait for the end of that. They count as offered.
-	waiting []*partition
+	// adding orders AddPartitionsToTxn requests (transaction.version below 2): the coordinator takes one at a time.
+	adding sync.Mutex
 }
 
 // identity is what a request in the name of a slot needs.
@@ -52,14 +52,4 @@ func (s *slot) renew(producer int64, epoch int16) {
 // end forgets the transaction.
 func (s *slot) end() {
 	s.checkpoint, s.began, s.pending, s.pointer, s.offsets = 0, time.Time{}, 0, -1, false
-}
-
-// joined lets those who wait for a request that added partitions go on.
-func (t *KafkaTransactions) joined(s *slot) {
-	waiting := s.waiting
-	s.joining, s.waiting = false, nil
-	for _, p := range waiting {
-		p.offered = false
-		t.offer(p)
-	}
 }

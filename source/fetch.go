@@ -25,15 +25,18 @@ func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
 				return
 			}
 		}
+		began := time.Now()
 		limited, cancel := context.WithTimeout(ctx, r.src.opts.FetchMaxWait+fetchGrace)
 		resp, err := r.client.Broker(int(b.id)).Request(limited, req)
+		took := time.Since(began)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
 		var parts []part
+		var atEnd bool
 		if err == nil {
-			parts, err = r.response(resp.(*kmsg.FetchResponse), asked)
+			parts, atEnd, err = r.response(resp.(*kmsg.FetchResponse), asked)
 			if err != nil {
 				r.fail(err)
 				return
@@ -44,21 +47,22 @@ func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
 		if len(parts) == 0 {
 			continue
 		}
-		little := trickles(parts) // the parts are not this goroutine's afterwards
+		little := atEnd && trickles(parts) // the parts are not this goroutine's afterwards
 		select {
 		case r.parts <- parts:
 		case <-ctx.Done():
 			return
 		}
 		if little {
-			r.rest(ctx)
+			r.rest(ctx, took)
 		}
 	}
 }
 
-// rest waits as long as nobody notices.
-func (r *kafkaReader) rest(ctx context.Context) {
-	if rest := min(r.src.env.Rest(), mostRest); rest > 0 {
+// rest waits as long as the job lets it, mostRest at most. Without that a fetch would answer each few records, at the price of a
+// large one: most of the CPU time of a job that has little to do.
+func (r *kafkaReader) rest(ctx context.Context, took time.Duration) {
+	if rest := min(r.src.env.Rest(took), mostRest); rest > 0 {
 		select {
 		case <-time.After(rest):
 		case <-ctx.Done():
@@ -73,15 +77,11 @@ const (
 	trickle = 64 << 10
 )
 
-// trickles reports that a fetch has brought all that there was, and that this was little. Without a rest a fetch would answer each
-// few records, at the price of a large one: most of the CPU time of a job that has little to do.
+// trickles reports that a fetch has brought little.
 func trickles(parts []part) bool {
 	bytes := 0
 	for i := range parts {
 		bytes += len(parts[i].raw)
-		if !parts[i].atEnd {
-			return false
-		}
 	}
 	return bytes <= trickle
 }
@@ -128,19 +128,19 @@ func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
 	return req, asked
 }
 
-// response applies a fetch response. An error ends the reader.
-func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part, error) {
+// response applies a fetch response, and reports whether it brought all that there was. An error ends the reader.
+func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) (parts []part, atEnd bool, err error) {
 	now := r.src.env.Steady()
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		if !mends(err) {
-			return nil, fmt.Errorf("fetch: %w", err)
+			return nil, false, fmt.Errorf("fetch: %w", err)
 		}
 		r.lose(asked, err)
-		return nil, nil
+		return nil, false, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var parts []part
+	behind := len(asked)
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for j := range t.Partitions {
@@ -152,9 +152,9 @@ func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part
 			out, something, err := s.fetched(p, &r.src.opts, now)
 			switch _, corrupt := err.(*CorruptError); {
 			case corrupt:
-				return nil, err
+				return nil, false, err
 			case err != nil && !mends(err):
-				return nil, fmt.Errorf("topic %s partition %d: fetch: %w", s.Topic, s.Partition, err)
+				return nil, false, fmt.Errorf("topic %s partition %d: fetch: %w", s.Topic, s.Partition, err)
 			case err != nil:
 				s.failed(err)
 				r.wakeLeaders()
@@ -164,9 +164,12 @@ func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) ([]part
 			if err == nil {
 				r.tellHeld(s, now)
 			}
+			if out.atEnd {
+				behind--
+			}
 		}
 	}
-	return parts, nil
+	return parts, behind == 0, nil
 }
 
 // heldPatience is how long a split may wait for an open transaction before that is logged.

@@ -32,9 +32,9 @@ type Env struct {
 	// Steady is a clock that nobody sets, in milliseconds since any moment, by which idleness is measured; nil for the
 	// system's.
 	Steady func() int64
-	// Rest says how long what comes may be left with the brokers without anybody noticing, 0 or less for not at all; nil for never. It is
-	// asked when all that there was has been read, and may be called by several goroutines at a time.
-	Rest func() time.Duration
+	// Rest says how long what comes may be left with the brokers, 0 or less for not at all; nil for never. It is asked after a
+	// fetch that brought all that there was, and little, and is told how long that took. Several goroutines may call it at a time.
+	Rest func(took time.Duration) time.Duration
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -67,7 +67,7 @@ func (s Spec) Open(ctx context.Context, env Env) (Source, error) {
 		env.Steady = func() int64 { return time.Since(began).Milliseconds() }
 	}
 	if env.Rest == nil {
-		env.Rest = func() time.Duration { return 0 }
+		env.Rest = func(time.Duration) time.Duration { return 0 }
 	}
 	if env.Logger == nil {
 		env.Logger = slog.New(slog.DiscardHandler)

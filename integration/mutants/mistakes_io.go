@@ -36,13 +36,13 @@ var mistakesOfSourceAndSink = []mutant{
 	{
 		Name: "two-requests-join-at-once", What: "two requests at a time add partitions to a transaction",
 		File:    "sink/sender.go",
-		Old:     "case p.joins() && s.joins == nil && p.head.slot.joining:",
-		New:     "case p.joins() && s.joins == nil && p.head.slot == nil:",
+		Old:     "case p.joins() && !s.joins && s.to.joining[slot]:",
+		New:     "case p.joins() && !s.joins && s.to.joining[slot] && slot < 0:",
 		Package: "./sink", Test: "TestPartitionsJoinATransactionOneRequestAtATime",
 	},
 	{
 		Name: "nobody-joins-after-the-first", What: "partitions that wait for a request that adds others are forgotten",
-		File:    "sink/slot.go",
+		File:    "sink/queue.go",
 		Old:     "\t\tp.offered = false\n\t\tt.offer(p)\n",
 		New:     "\t\tp.offered = false\n",
 		Package: "./sink", Test: "TestPartitionsJoinATransactionOneRequestAtATime",

@@ -10,6 +10,13 @@ var mistakesOfTheRuntime = []mutant{
 		Package: "./internal/runtime", Test: "TestABarrierReachesEveryChannelBehindWhatWasSent",
 	},
 	{
+		Name: "rest-at-any-moment", What: "a source rests while a barrier may come at any moment",
+		File:    "internal/runtime/attempt.go",
+		Old:     "if next == nil || next.IsZero() || a.atLeastOnce() {",
+		New:     "if next == nil || a.atLeastOnce() {",
+		Package: "./internal/runtime", Test: "TestASourceRestsBetweenBarriersOnly",
+	},
+	{
 		Name: "last-batch-dropped", What: "what an exchange has gathered is not sent before its barrier",
 		File:    "internal/runtime/chain.go",
 		Old:     "\tif err := x.flush(); err != nil {\n\t\treturn err\n\t}\n\tfor _, c := range x.to {",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"time"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/pebblestate"
@@ -50,6 +51,7 @@ func (a *attempt) readAhead(p *checkpoint.Pointer) {
 func (a *attempt) openAhead(ctx context.Context, h *ahead) error {
 	var restore pebblestate.Restore
 	var err error
+	laps := laps{last: time.Now()}
 	if h.of != nil {
 		at := max(1, runtime.GOMAXPROCS(0)-1) // hashing needs a core
 		if checkpoint.IsURL(a.cfg.Checkpoint.Storage) {
@@ -59,12 +61,14 @@ func (a *attempt) openAhead(ctx context.Context, h *ahead) error {
 			return err
 		}
 		h.deltas = restore.Deltas
+		laps.end("read")
 	}
 	select {
 	case <-h.mayOpen:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	laps.end("allowed")
 	opts, err := a.stateOptions()
 	if err != nil {
 		return err
@@ -75,6 +79,12 @@ func (a *attempt) openAhead(ctx context.Context, h *ahead) error {
 	} else if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	laps.end("open")
+	size := int64(0)
+	for i := range restore.Deltas {
+		size += int64(len(restore.Deltas[i].Repr))
+	}
+	a.logger.Debug("state opened", append(laps.took, "base_files", len(restore.Base), "deltas", len(restore.Deltas), "delta_bytes", size)...)
 	return nil
 }
 

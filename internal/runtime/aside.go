@@ -34,6 +34,15 @@ func (s *aside) close() {
 	}
 }
 
+// do does something beside the attempt, at once if there is no aside. It is given up when its context ends, and waited for.
+func (s *aside) do(something func(context.Context)) {
+	if s == nil {
+		something(context.Background())
+		return
+	}
+	s.wg.Go(func() { something(s.ctx) })
+}
+
 // onClose lets something be closed with the attempt.
 func (s *aside) onClose(c func()) {
 	s.mu.Lock()

@@ -102,7 +102,7 @@ type attempt struct {
 	group      *errgroup.Group
 	coord      *coordination
 	firstBatch sync.Once
-	// nextTrigger is when the coordinator will trigger a checkpoint at the soonest, the zero time for any moment; nil before it begins.
+	// nextTrigger is when a checkpoint is triggered at the soonest, the zero time for any moment; nil before the coordinator begins.
 	nextTrigger atomic.Pointer[time.Time]
 }
 
@@ -284,17 +284,23 @@ func (a *attempt) through() { a.firstBatch.Do(func() { a.coord.send(firstRecords
 
 func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoint.AtLeastOnce }
 
-// mostMargin is how long before a barrier a source that has rested goes back to fetching whatever comes.
+// mostMargin is how long before a barrier a source does not rest any more, at most.
 const mostMargin = 25 * time.Millisecond
 
-// rest is how long a source may leave its input where it is, 0 or less for not at all: nobody sees what becomes of it before the
-// next checkpoint is committed. In a quarter of the interval at least it has to catch up.
-func (a *attempt) rest() time.Duration {
+// rest is how long a source may leave its input with the brokers after a fetch that took so long, 0 or less for not at all: what
+// becomes of it is not committed before the next barrier. Before that it has the margin, and rests no longer than this at a time:
+// so whatever gathers meanwhile is processed before the barrier, by a job that keeps up at all. If a fetch takes long, the brokers are
+// far away, or little comes, and there is nothing to gain.
+func (a *attempt) rest(took time.Duration) time.Duration {
 	next := a.nextTrigger.Load()
-	if next == nil || a.atLeastOnce() {
+	if next == nil || next.IsZero() || a.atLeastOnce() {
 		return 0
 	}
-	return time.Until(*next) - min(a.cfg.Checkpoint.Interval/4, mostMargin)
+	margin := min(a.cfg.Checkpoint.Interval/4, mostMargin)
+	if took > margin/2 {
+		return 0
+	}
+	return min(time.Until(*next)-margin, margin)
 }
 
 func (a *attempt) store() operators.StateStore {

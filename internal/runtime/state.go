@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,24 +115,41 @@ func (a *attempt) stateOptions() (pebblestate.Options, error) {
 	if err := os.MkdirAll(attempts, 0o755); err != nil {
 		return pebblestate.Options{}, fmt.Errorf("local directory: %w", err)
 	}
+	// Beside the opening: a recovery need not wait until the disk has let go of a large state.
+	a.aside.do(func(ctx context.Context) { removeLeft(ctx, attempts) })
+	return pebblestate.Options{
+		Dir: filepath.Join(attempts, a.id), CacheDir: filepath.Join(dir, "cache"), CacheBytes: int64(c.Memory) / 8,
+		Logger: a.logger, Fault: a.cfg.Fault,
+	}, nil
+}
+
+// removeLeft removes the directories that earlier attempts have left and nobody uses, until the context ends. What cannot be removed
+// stays: the next attempt tries again.
+func removeLeft(ctx context.Context, attempts string) {
 	old, err := os.ReadDir(attempts)
 	if err != nil {
-		return pebblestate.Options{}, fmt.Errorf("local directory: %w", err)
+		return
 	}
 	for _, e := range old {
 		path := filepath.Join(attempts, e.Name())
 		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Minute {
 			continue // another process may be about to lock it
 		}
-		if lock, err := pebble.LockDirectory(path, vfs.Default); err == nil {
-			_ = os.RemoveAll(path)
-			_ = lock.Close()
+		lock, err := pebble.LockDirectory(path, vfs.Default)
+		if err != nil {
+			continue
 		}
+		err = filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				_ = os.Remove(path)
+			}
+			return ctx.Err()
+		})
+		if err == nil {
+			_ = os.RemoveAll(path)
+		}
+		_ = lock.Close()
 	}
-	return pebblestate.Options{
-		Dir: filepath.Join(attempts, a.id), CacheDir: filepath.Join(dir, "cache"), CacheBytes: int64(c.Memory) / 8,
-		Logger: a.logger, Fault: a.cfg.Fault,
-	}, nil
 }
 
 // readers is how many deltas are read at a time.

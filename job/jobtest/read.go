@@ -56,11 +56,13 @@ func (c *Cluster) WaitForRecords(topic string, n int) Records {
 		case len(seen) >= n:
 			return seen
 		case over:
+			seen = c.Read(topic)
 			c.t.Fatalf("%d records of topic %s, want %d, and nothing runs%s", len(seen), topic, n, c.states())
 		}
 		select {
 		case <-tick.C:
 		case <-timeout.C:
+			seen = c.Read(topic)
 			c.t.Fatalf("nothing has come to topic %s for %s: there are %d records of %d%s", topic, patience, len(seen), n, c.states())
 		}
 	}
