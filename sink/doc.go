@@ -36,7 +36,7 @@
 // and writer, as bytes. A full batch, or one of some size whose partition is idle, or the first ones of a transaction, is queued; there it gets its sequence
 // number. A few goroutines compress and checksum. Two senders for each broker take the heads of the queues of the
 // partitions it leads, as many as fit into one request; one batch of a partition at a time is on its way, so a partition's
-// log has the batches in the order of its queue. Of those that bring a partition into a transaction, one request for each broker is on
+// log has the batches in the order of its queue. Of the requests that bring partitions into a transaction, one for each broker is on
 // its way. Sending one again after a lost answer cannot overtake another. A
 // batch whose leader has moved waits with the retrier, which asks for leaders. The first error that sending again does
 // not mend ends the attempt: every call and every writer gets it.
