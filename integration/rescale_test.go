@@ -113,10 +113,11 @@ var recoveryField = regexp.MustCompile(`msg=running .*recovery=(\S+)`)
 // recoveryOf is how long the start took from the first question to the brokers until it processed.
 func recoveryOf(t *testing.T, p *harness.Process) time.Duration {
 	t.Helper()
-	found := recoveryField.FindStringSubmatch(p.Output())
-	if found == nil {
-		t.Fatalf("the log does not say how long the recovery took:\n%s", p.Output())
-	}
+	var found []string
+	harness.Until(t, 10*time.Second, "the log says how long the recovery took", func() (bool, string) { // just after the job is ready
+		found = recoveryField.FindStringSubmatch(p.Output())
+		return found != nil, p.Output()
+	})
 	d, err := time.ParseDuration(found[1])
 	if err != nil {
 		t.Fatal(err)
