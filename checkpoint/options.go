@@ -39,7 +39,7 @@ type Options struct {
 	// Memory is the budget for state in memory, for the whole process: live values, deltas and Pebble's cache. Default 512MiB.
 	Memory Bytes `yaml:"memory"`
 	// BaseAfter is how many bytes of deltas gather before they are written into a new base. More means fewer uploads and a
-	// longer restore. Default 48MiB.
+	// longer restore. Default 32MiB.
 	BaseAfter Bytes `yaml:"base_after"`
 	// LocalDir is the directory for working state. Nothing in it is needed to recover, it only makes a restart on the same
 	// machine quicker. Default: "weir" in the user's cache directory, or in the temporary directory if there is none.
@@ -84,7 +84,7 @@ func (o *Options) EnsureDefaults() {
 	}
 	set(&o.Retained, 1)
 	set(&o.Memory, 512*MiB)
-	set(&o.BaseAfter, 48*MiB)
+	set(&o.BaseAfter, 32*MiB)
 	set(&o.LocalDir, defaultLocalDir())
 	set(&o.Mode, ExactlyOnce)
 	o.Restart.EnsureDefaults()
