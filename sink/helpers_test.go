@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,17 @@ func holdUntil(c *kfake.Cluster, release <-chan struct{}, begins func()) {
 			<-release
 		})
 	}
+}
+
+// holdProduce holds the next produce request until release is closed; held is closed when it is there.
+func holdProduce(c *kfake.Cluster) (held <-chan struct{}, release chan<- struct{}) {
+	there, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		holdUntil(c, goOn, func() { once.Do(func() { close(there) }) })
+		return nil, nil, false
+	})
+	return there, goOn
 }
 
 func newClient(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {

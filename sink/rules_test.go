@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,12 +21,7 @@ func TestFlushWaitsForEveryAcknowledgement(t *testing.T) {
 	c := newCluster(t)
 	txns := newTransactions(t, testConfig(newClient(t, c)))
 	w := startWriting(t, txns, "out")
-	held, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		holdUntil(c, release, func() { once.Do(func() { close(held) }) })
-		return nil, nil, false
-	})
+	held, release := holdProduce(c)
 	must(t, w.Write(record("k", "v")))
 	must(t, w.Barrier(1))
 	<-held
@@ -52,12 +46,7 @@ func TestAPartitionHasOneBatchOnItsWay(t *testing.T) {
 	c := newCluster(t, kfake.NumBrokers(1))
 	txns := newTransactions(t, testConfig(newClient(t, c)))
 	w := startWriting(t, txns, "out")
-	held, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-		holdUntil(c, release, func() { once.Do(func() { close(held) }) })
-		return nil, nil, false
-	})
+	held, release := holdProduce(c)
 	must(t, w.Write(record("k", "1")))
 	must(t, w.Barrier(1))
 	<-held
@@ -90,12 +79,7 @@ func TestPartitionsJoinATransactionOneRequestAtATime(t *testing.T) {
 			setVersion(t, cl, version)
 			txns := newTransactions(t, testConfig(cl))
 			w := startWriting(t, txns, "out")
-			held, release := make(chan struct{}), make(chan struct{})
-			var once sync.Once
-			c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
-				holdUntil(c, release, func() { once.Do(func() { close(held) }) })
-				return nil, nil, false
-			})
+			held, release := holdProduce(c)
 			write := func(partition int) {
 				must(t, w.Write(record(keyOf(partition, 4), "v")))
 				must(t, w.Flush())
