@@ -84,13 +84,14 @@ func (j *randomJob) graph(rnd *rand.Rand) *job.Graph {
 		return []job.Option{job.Parallelism(1 + rnd.IntN(3))}
 	}
 	g := job.New("random")
+	drift := time.Duration(rnd.IntN(3)*rnd.IntN(1000)) * time.Millisecond // often none
 	var streams []*job.Stream[datum]
 	for i := range j.partitions {
 		spec := source.Kafka(source.KafkaOptions{
 			Topics: []string{topicOf(i)}, IdleTimeout: -1, MaxBatchRecords: 1 + rnd.IntN(60), FetchMaxWait: 20 * time.Millisecond,
 		})
 		in := job.From(g, topicOf(i), spec, decodeDatum)
-		at := operators.EventTimeMillis(func(d datum) int64 { return d.At }, time.Duration(j.late)*time.Millisecond)
+		at := operators.EventTimeMillis(func(d datum) int64 { return d.At }, time.Duration(j.late)*time.Millisecond, operators.MaxDrift(drift))
 		streams = append(streams, job.Via(in, fmt.Sprint("time-", i), at))
 	}
 	s := streams[0]

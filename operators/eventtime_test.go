@@ -79,6 +79,31 @@ func TestWatermarksGoOnAfterARestart(t *testing.T) {
 	}
 }
 
+func TestMaxDrift(t *testing.T) {
+	at := func(ts int64) int64 { return ts }
+	for _, tc := range []struct {
+		opts []operators.EventTimeOption
+		want int64
+		err  string
+	}{
+		{nil, 0, ""},
+		{[]operators.EventTimeOption{operators.MaxDrift(time.Minute)}, 60_000, ""},
+		{[]operators.EventTimeOption{operators.MaxDrift(time.Microsecond)}, 1, ""}, // not none
+		{[]operators.EventTimeOption{operators.MaxDrift(-time.Second)}, 0, "event_time: maximum drift -1s is negative"},
+	} {
+		spec := operators.EventTimeMillis(at, 0, tc.opts...)
+		if tc.err != "" {
+			if spec.Err == nil || spec.Err.Error() != tc.err {
+				t.Errorf("error %v, want %s", spec.Err, tc.err)
+			}
+			continue
+		}
+		if got := spec.New().(operators.Aligned).MaxDrift(); spec.Err != nil || got != tc.want {
+			t.Errorf("drift %d, error %v; want %d", got, spec.Err, tc.want)
+		}
+	}
+}
+
 func TestEventTimeChangesACopyOfTheEvent(t *testing.T) {
 	h, _, _ := generator(t, 0)
 	ev := stream.Event[int64]{Value: 5, Timestamp: 1, Key: []byte("k")}

@@ -63,6 +63,12 @@ type Generator interface {
 	Watermark() (watermark int64, idle bool)
 }
 
+// Aligned is a [Generator] whose splits are kept close to others in event time.
+type Aligned interface {
+	// MaxDrift is how far a split may be ahead of another, in milliseconds; 0 for any.
+	MaxDrift() int64
+}
+
 // Spec describes an operator before there is any subtask of it: what job.Via takes.
 type Spec[In, Out any] struct {
 	// Kind is the operator's kind as docs and checkpoints name it: "filter", "count", ...

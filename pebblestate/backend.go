@@ -39,6 +39,8 @@ type Backend struct {
 	broken *breakdown
 	lock   *pebble.Lock
 	db     *pebble.DB
+	// compactions is the database's.
+	compactions *compactions
 	// dropped are numbers of states whose entries are to go, ascending; purged: Pebble has none of them any more.
 	dropped []uint16
 	purged  bool
@@ -92,7 +94,7 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{})}
+	b := &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{}), compactions: newCompactions()}
 	b.keys = newKeySet(opts.CacheBytes / 8 * 3)
 	b.keysKnown.Store(restore.Base == nil)
 	b.dropped = slices.Compact(slices.Sorted(slices.Values(restore.Dropped)))
@@ -155,6 +157,7 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		b.begun = restore.Checkpoint
 	}
 	b.applied.Store(restore.Checkpoint)
+	b.compactions.begin()
 	return b, nil
 }
 

@@ -28,6 +28,7 @@ func (b *Backend) open(ctx context.Context) error {
 		MaxOpenFiles:                1000,
 		DisableAutomaticCompactions: b.looking,
 	}
+	opts.Experimental.CompactionScheduler = b.compactions
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = tableBlock

@@ -12,14 +12,20 @@ import (
 // fetchGrace is how long a broker may take to answer a fetch beyond what it was allowed to wait.
 const fetchGrace = 15 * time.Second
 
+// aheadWait is how long a broker may hold a fetch back that leaves out splits which are ahead.
+const aheadWait = 10 * time.Millisecond
+
 // fetchLoop fetches what broker b leads until the context ends. One request is in flight, or one response waits to be
 // taken by Run.
 func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
 	for {
+		moved := r.src.env.Alignment.movedOn() // before the splits are looked at
 		req, asked := r.request(b)
 		if req == nil {
 			select {
 			case <-b.wake:
+				continue
+			case <-moved:
 				continue
 			case <-ctx.Done():
 				return
@@ -86,16 +92,21 @@ func trickles(parts []part) bool {
 	return bytes <= trickle
 }
 
-// request makes the next fetch request to a broker; nil if it leads nothing. The split that comes first gets its data
+// request makes the next fetch request to a broker; nil if there is nothing to fetch from it. The split that comes first gets its data
 // even if the others fill the response, so each comes first in turn.
 func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
 	o := &r.src.opts
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var asked []*split
+	wait := o.FetchMaxWait
 	for i := range r.splits {
 		s := r.splits[(i+b.turn)%len(r.splits)]
-		if s.leader == b.id && !s.finished {
+		switch {
+		case s.leader != b.id || s.finished:
+		case s.unread >= mostUnread || s.place.Waits():
+			wait = min(wait, aheadWait) // it may have to be asked for while the others have nothing
+		default:
 			asked = append(asked, s)
 		}
 	}
@@ -104,7 +115,7 @@ func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
 	}
 	b.turn++
 	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis = int32(o.FetchMaxWait.Milliseconds())
+	req.MaxWaitMillis = int32(wait.Milliseconds())
 	req.MinBytes = 1
 	req.MaxBytes = o.FetchMaxBytes
 	req.SessionEpoch = -1 // no fetch session: each request and response lists every split
@@ -160,8 +171,10 @@ func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) (parts 
 				r.wakeLeaders()
 			case something:
 				parts = append(parts, out)
+				s.unread++
 			}
 			if err == nil {
+				s.place.setBehind(s.behind())
 				r.tellHeld(s, now)
 			}
 			if out.atEnd {

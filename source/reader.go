@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -39,8 +41,9 @@ type kafkaReader struct {
 	// offered are the partitions that were handed to found; only the leaders goroutine uses it.
 	offered map[partitionKey]bool
 
-	wg   sync.WaitGroup
-	fail context.CancelCauseFunc
+	codecs *decompressor // of Run's goroutine
+	wg     sync.WaitGroup
+	fail   context.CancelCauseFunc
 }
 
 // broker is a fetch goroutine's handle; wake tells it that it may have something to fetch.
@@ -59,6 +62,7 @@ func (r *kafkaReader) Run(ctx context.Context, events chan<- Event) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	r.client, r.fail = client, fail
 	r.parts, r.found, r.lost = make(chan []part), make(chan checkpoint.Split), make(chan struct{}, 1)
+	r.codecs = newDecompressor()
 	r.brokers, r.offered, r.splits = map[int32]*broker{}, map[partitionKey]bool{}, nil
 	defer r.wg.Wait()
 	defer fail(nil)
@@ -71,7 +75,11 @@ func (r *kafkaReader) Run(ctx context.Context, events chan<- Event) error {
 }
 
 func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
+	open := 0
 	send := func(e Event) error {
+		if e.Kind == EventSplitEnd {
+			open--
+		}
 		select {
 		case events <- e:
 			return nil
@@ -79,28 +87,15 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 			return ctx.Err()
 		}
 	}
-	u := &unpacker{
-		max: r.src.opts.MaxBatchRecords, committed: r.src.opts.committedOnly(), codecs: newDecompressor(),
-		emit: func(b Batch) error {
-			if s := r.splits[b.Split]; s.idle && len(b.Records) > 0 {
-				s.idle = false
-				if err := send(Event{Kind: EventActive, Index: b.Split}); err != nil {
-					return err
-				}
-			}
-			return send(Event{Kind: EventBatch, Index: b.Split, Batch: b})
-		},
-	}
-	open := 0
 	announce := func(s checkpoint.Split) error {
 		added := r.add(s)
 		if err := send(Event{Kind: EventSplit, Split: added.Split, Index: added.index}); err != nil {
 			return err
 		}
+		open++
 		if added.ended {
 			return send(Event{Kind: EventSplitEnd, Index: added.index})
 		}
-		open++
 		return nil
 	}
 	for _, s := range r.initial {
@@ -109,56 +104,91 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 		}
 	}
 	r.wg.Go(func() { r.findLeaders(ctx) })
+	var later laterParts
+	defer later.stop()
 	for {
+		moved := r.src.env.Alignment.movedOn() // before anything is looked at
+		if err := later.hand(r, send); err != nil {
+			return err
+		}
 		if open == 0 && r.src.opts.bounded() {
 			return send(Event{Kind: EventEnd})
 		}
 		select {
 		case parts := <-r.parts:
 			for i := range parts {
-				ended, err := r.hand(&parts[i], u, send)
-				if err != nil {
-					return err
+				p := &parts[i]
+				if p.split.place.aligned() {
+					later.add(r, p)
+					continue
 				}
-				if ended {
-					open--
+				for e, err := range r.events(p) {
+					if err == nil {
+						err = send(e)
+					}
+					if err != nil {
+						return err
+					}
 				}
+				r.handedOn(p.split)
 			}
 		case s := <-r.found:
 			if err := announce(s); err != nil {
 				return err
 			}
 			r.wakeLeaders()
+		case <-moved:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// hand sends the events of a part and reports whether its split has ended.
-func (r *kafkaReader) hand(p *part, u *unpacker, send func(Event) error) (ended bool, err error) {
-	s := p.split
-	if err := u.unpack(p); err != nil {
-		return false, err
-	}
-	if p.woken && s.idle {
-		s.idle = false
-		if err := send(Event{Kind: EventActive, Index: s.index}); err != nil {
-			return false, err
+// events are those of a part, in their order.
+func (r *kafkaReader) events(p *part) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s := p.split
+		emit := func(e Event) error {
+			if !yield(e, nil) {
+				return errEnough
+			}
+			return nil
+		}
+		active := func() error {
+			s.idle = false
+			return emit(Event{Kind: EventActive, Index: s.index})
+		}
+		u := &unpacker{
+			max: r.src.opts.MaxBatchRecords, committed: r.src.opts.committedOnly(), codecs: r.codecs,
+			emit: func(b Batch) error {
+				if s.idle && len(b.Records) > 0 {
+					if err := active(); err != nil {
+						return err
+					}
+				}
+				return emit(Event{Kind: EventBatch, Index: b.Split, Batch: b})
+			},
+		}
+		err := u.unpack(p)
+		if err == nil && p.woken && s.idle {
+			err = active()
+		}
+		if err == nil && p.quiet && !s.idle && !p.done {
+			s.idle = true
+			err = emit(Event{Kind: EventIdle, Index: s.index})
+		}
+		if err == nil && p.done && !s.ended {
+			s.ended = true
+			err = emit(Event{Kind: EventSplitEnd, Index: s.index})
+		}
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Event{}, err)
 		}
 	}
-	if p.quiet && !s.idle && !p.done {
-		s.idle = true
-		if err := send(Event{Kind: EventIdle, Index: s.index}); err != nil {
-			return false, err
-		}
-	}
-	if p.done && !s.ended {
-		s.ended = true
-		return true, send(Event{Kind: EventSplitEnd, Index: s.index})
-	}
-	return false, nil
 }
+
+// errEnough: whoever takes the events of a part wants no more of them.
+var errEnough = errors.New("no more events are wanted")
 
 // add takes a split in. It is fetched once a leader is found.
 func (r *kafkaReader) add(s checkpoint.Split) *split {
@@ -167,7 +197,7 @@ func (r *kafkaReader) add(s checkpoint.Split) *split {
 	}
 	done := s.Done || s.Stop >= 0 && s.Offset >= s.Stop
 	added := &split{
-		Split: s, high: r.src.end(partitionKey{s.Topic, s.Partition}),
+		Split: s, high: r.src.end(partitionKey{s.Topic, s.Partition}), place: r.src.env.Alignment.Split(r.src.env.Name, s.Topic, s.Partition),
 		position: s.Offset, epoch: s.LeaderEpoch, leader: noBroker, leaderEpoch: -1,
 		lastData: r.src.env.Steady(), heldSince: -1, finished: done, ended: done,
 	}

@@ -20,6 +20,7 @@ type split struct {
 	checkpoint.Split
 	index int32
 	high  *atomic.Int64 // the source's, for lag
+	place *AlignedSplit
 
 	// position is the next offset to fetch, epoch the leader epoch of the record before it. (fetch)
 	position int64
@@ -41,6 +42,9 @@ type split struct {
 	heldSince int64
 	heldTold  bool
 	finished  bool
+	// more: the last fetch has not brought all that there was. unread is how many parts were fetched and are not handed on. (fetch)
+	more   bool
+	unread int
 
 	// idle: EventIdle was sent. ended: EventSplitEnd was sent. (run)
 	idle, ended bool
@@ -99,6 +103,7 @@ func (s *split) fetched(p *kmsg.FetchResponseTopicPartition, o *KafkaOptions, no
 	}
 	out.done = s.finished
 	out.atEnd = out.next >= end
+	s.more = !out.atEnd && !out.done
 	// Records that cannot be read yet are something new all the same: a split that waits for them is not idle, else they would
 	// be late when their transaction commits.
 	if held := out.atEnd && end < p.HighWatermark; !held {
@@ -114,6 +119,9 @@ func (s *split) fetched(p *kmsg.FetchResponseTopicPartition, o *KafkaOptions, no
 	}
 	return out, out.next > out.from || out.quiet || out.woken || out.done, nil
 }
+
+// behind reports whether there is something to read.
+func (s *split) behind() bool { return s.more || s.unread > 0 }
 
 // failed notes a failed fetch: the leader is to be looked for before the next.
 func (s *split) failed(err error) {

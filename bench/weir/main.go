@@ -28,6 +28,9 @@ import (
 
 func main() { os.Exit(run()) }
 
+// maxDrift is how far partitions may be apart in event time in w4 and w7.
+var maxDrift time.Duration
+
 func run() int {
 	work := flag.String("work", "w1", "w1, w2, w3, w4 or w7")
 	brokers := flag.String("brokers", "127.0.0.1:19092", "host:port of a broker")
@@ -46,6 +49,7 @@ func run() int {
 	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile to: of the whole run, or of what is measured with -engine")
 	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
 	pauses := flag.String("pauses", "", "file to write the pause of every snapshot to, at the end")
+	flag.DurationVar(&maxDrift, "max-drift", 0, "how far partitions may be apart in event time in w4 and w7; 0 for any")
 	flag.Parse()
 
 	g := job.New(*group)

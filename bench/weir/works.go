@@ -41,7 +41,7 @@ func countAndSum(g *job.Graph, from source.Spec, to sink.Spec) {
 
 func countInWindows(g *job.Graph, from source.Spec, to sink.Spec) {
 	timed := job.Via(events(g, from), "time",
-		operators.EventTimeMillis(func(e event) int64 { return e.TS }, 5*time.Second))
+		operators.EventTimeMillis(func(e event) int64 { return e.TS }, 5*time.Second, operators.MaxDrift(maxDrift)))
 	byUser := job.KeyBy(timed, "by-user", func(e event) string { return e.User })
 	counts := job.Via(byUser, "count", operators.WindowCount(operators.Tumbling(time.Minute), operators.WindowOptions[event]{}))
 	job.To(counts, "out", to, encodeWindow)

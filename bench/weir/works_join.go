@@ -16,7 +16,7 @@ import (
 // joinWithin is w7: the large events of each user with the small ones of the minute after them.
 func joinWithin(g *job.Graph, from source.Spec, to sink.Spec) {
 	timed := job.Via(events(g, from), "time",
-		operators.EventTimeMillis(func(e event) int64 { return e.TS }, 5*time.Second))
+		operators.EventTimeMillis(func(e event) int64 { return e.TS }, 5*time.Second, operators.MaxDrift(maxDrift)))
 	large := side(timed, "large", func(e event) bool { return e.Amount > 20 })
 	small := side(timed, "small", func(e event) bool { return e.Amount <= 20 })
 	pairs := job.Connect(large, small, "join", operators.IntervalJoin(operators.Between(0, time.Minute),

@@ -69,6 +69,7 @@ type attempt struct {
 	// readBefore are deltas that need not be read any more, by hash: see ahead.readBefore.
 	readBefore map[checkpoint.Hash][]byte
 	sources    map[*Node]source.Source
+	alignment  *source.Alignment
 	// foreign are the clients of sources on another cluster than the sinks', by source.
 	foreign map[string]*kgo.Client
 	closers []func()

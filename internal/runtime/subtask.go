@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/source"
 	"github.com/weirstream/weir/stream"
 )
@@ -30,7 +31,11 @@ type sourceSubtask struct {
 	splits   []checkpoint.Split
 	// positions are the splits as seen from outside, in the order of splits.
 	positions atomic.Pointer[[]*position]
-	ended     bool
+	// aligner is the step that says how far event time is in a split and how far it may be ahead, nil for none, and places are what
+	// the job's alignment knows of splits, in their order.
+	aligner operators.Generator
+	places  []*source.AlignedSplit
+	ended   bool
 }
 
 // splitPosition is where a split stands at a barrier.
@@ -142,6 +147,12 @@ func (s *sourceSubtask) openSplit(i int32) {
 		if split.Done {
 			g.CloseSplit(i)
 		}
+		if al, ok := g.(operators.Aligned); ok && al.MaxDrift() > 0 && (s.aligner == nil || s.aligner == g) {
+			s.aligner = g
+			place := s.a.alignment.Split(s.node.Name, split.Topic, split.Partition)
+			place.Open(al.MaxDrift(), seen)
+			s.places = append(s.places, place)
+		}
 	}
 }
 
@@ -179,6 +190,9 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 	head.counts.recordsIn += int64(len(b.Records))
 	head.counts.bytesIn += b.Bytes
 	s.dirty.Store(true)
+	if s.aligner != nil {
+		s.places[b.Split].Advance(s.aligner.MaxTimestamp(b.Split))
+	}
 	s.a.through()
 	return s.generate()
 }

@@ -28,6 +28,10 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 		b.r.Add(n.Get("bound").Pos, s.where, "event_time.bound: %s is negative", o.Bound)
 		return
 	}
+	if o.MaxDrift < 0 {
+		b.r.Add(n.Get("max_drift").Pos, s.where, "event_time.max_drift: %s is negative", o.MaxDrift)
+		return
+	}
 	field := b.compile(o.Field, s.where, "event_time.field", in.schema)
 	if field == nil {
 		return
@@ -39,12 +43,12 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 	if in.decoder != nil && field.Field >= 0 && field.Field < len(in.schema.Fields) {
 		in.decoder.Require(field.Field)
 	}
-	spec := operators.EventTimeMillis(func(r row.Row) int64 { return field.Of(r).Int() }, o.Bound)
+	spec := operators.EventTimeMillis(func(r row.Row) int64 { return field.Of(r).Int() }, o.Bound, operators.MaxDrift(o.MaxDrift))
 	s.out = job.Via(in.out, s.name, operators.Spec[row.Row, row.Row]{
 		Kind: spec.Kind, Err: spec.Err,
 		New: func() operators.Operator[row.Row, row.Row] {
 			op := spec.New()
-			return &eventTime{Operator: op, Generator: op.(operators.Generator), field: field, locate: located(s.name)}
+			return &eventTime{Operator: op, Generator: op.(operators.Generator), Aligned: op.(operators.Aligned), field: field, locate: located(s.name)}
 		},
 	}, opt)
 }
@@ -53,6 +57,7 @@ func (b *builder) eventTime(s, in *step, n *yamlfile.Node, o *EventTimeOptions, 
 type eventTime struct {
 	operators.Operator[row.Row, row.Row]
 	operators.Generator
+	operators.Aligned
 	field  *expression.Expr
 	locate func(error) error
 }

@@ -72,6 +72,9 @@ type EventTimeOptions struct {
 	Field *yamlfile.Node `yaml:"field"`
 	// Bound is how much later than a record with a greater time another of its partition may come and still be in time.
 	Bound time.Duration `yaml:"bound"`
+	// MaxDrift aligns partitions: one whose event time is more than that ahead of that of another, of any source whose event_time has a
+	// max_drift, is not read on until the other has followed, if the other has something to read. Default 0: any.
+	MaxDrift time.Duration `yaml:"max_drift"`
 }
 
 // WindowOptions are those of window. Exactly one of tumbling, hopping and session is given.

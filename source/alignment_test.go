@@ -1,0 +1,215 @@
+package source
+
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/weirstream/weir/stream"
+)
+
+func TestWhoWaitsForWhom(t *testing.T) {
+	type place struct {
+		drift, time int64
+		behind      bool
+	}
+	for _, tc := range []struct {
+		name   string
+		places []place
+		want   string // W for who waits
+	}{
+		{"at the drift", []place{{10, 110, true}, {10, 100, true}}, ".."},
+		{"beyond it", []place{{10, 111, true}, {10, 100, true}}, "W."},
+		{"who has read all waits too, should more come", []place{{10, 111, false}, {10, 100, true}}, "W."},
+		{"nobody waits for one that has nothing to read", []place{{10, 111, true}, {10, 100, false}}, ".."},
+		{"nor for one that is not aligned", []place{{10, 111, true}, {0, 100, true}}, ".."},
+		{"one that is not aligned does not wait", []place{{0, 111, true}, {10, 100, true}}, ".."},
+		{"nor for one of which no time is known", []place{{10, 111, true}, {10, stream.MinTime, true}}, ".."},
+		{"each has its own drift", []place{{10, 115, true}, {20, 115, true}, {20, 100, true}}, "W.."},
+		{"alone", []place{{10, 111, true}}, "."},
+		{"at the ends of time", []place{{1 << 62, stream.MaxTime - 1, true}, {1 << 62, stream.MinTime + 1, true}}, "W."},
+	} {
+		a := NewAlignment()
+		var places []*AlignedSplit
+		for i, p := range tc.places {
+			s := a.Split("in", "topic", int32(i))
+			s.Open(p.drift, stream.MinTime)
+			s.Advance(p.time)
+			s.setBehind(p.behind)
+			places = append(places, s)
+		}
+		got := ""
+		for _, s := range places {
+			if s.Waits() {
+				got += "W"
+			} else {
+				got += "."
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// Whoever waits is woken by each change after which it may not have to.
+func TestAnAlignmentTellsThatItHasMoved(t *testing.T) {
+	a := NewAlignment()
+	first, second := a.Split("in", "topic", 0), a.Split("in", "topic", 1)
+	for _, step := range []struct {
+		what  string
+		do    func()
+		moves bool
+	}{
+		{"both begin", func() {
+			first.Open(10, 100)
+			second.Open(10, 200)
+			first.setBehind(true)
+			second.setBehind(true)
+		}, true},
+		{"the one ahead goes on", func() { second.Advance(300) }, false},
+		{"the one behind goes on", func() { first.Advance(150) }, true},
+		{"nothing new", func() { first.Advance(150); first.Advance(1); first.setBehind(true) }, false},
+		{"the one behind has read all", func() { first.setBehind(false) }, true},
+	} {
+		moved := a.movedOn()
+		step.do()
+		got := false
+		select {
+		case <-moved:
+			got = true
+		default:
+		}
+		if got != step.moves {
+			t.Errorf("%s: moved %v, want %v", step.what, got, step.moves)
+		}
+	}
+}
+
+const testDrift = 100
+
+// timed is a run whose records have their time as value, and which tells the alignment as a job does.
+type timed struct {
+	*run
+	a     *Alignment
+	times map[int32]int64 // by split
+}
+
+func alignedTo(a *Alignment, partitions int32) {
+	for p := range partitions {
+		a.Split("views", "views", p).Open(testDrift, stream.MinTime)
+	}
+}
+
+// batch takes the next batch and returns its split, the time of its first record and the number of its records.
+func (r *timed) batch() (split int32, first int64, n int) {
+	r.t.Helper()
+	e := r.until(EventBatch)
+	s := r.splits[e.Index]
+	for i := range e.Batch.Records {
+		at, err := strconv.ParseInt(string(e.Batch.Records[i].Value), 10, 64)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if i == 0 {
+			first = at
+		}
+		r.times[e.Index] = max(r.times[e.Index], at)
+	}
+	r.a.Split("views", s.Topic, s.Partition).Advance(r.times[e.Index])
+	return e.Index, first, len(e.Batch.Records)
+}
+
+// times are n times, one every step.
+func times(n, step int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprint(i*step))
+	}
+	return out
+}
+
+// The splits of one reader are read side by side, although each fetch brings all of both.
+func TestAlignedSplitsStayTogether(t *testing.T) {
+	c := newCluster(t, 2, "views")
+	const n, size = 2000, 10
+	c.produce("views", 0, times(n, 10)...) // ten times as quick
+	c.produce("views", 1, times(n, 1)...)
+	a := NewAlignment()
+	s := c.openIn(Env{Alignment: a}, KafkaOptions{Topics: []string{"views"}, StopAt: "latest", MaxBatchRecords: size})
+	alignedTo(a, 2)
+	r := &timed{read(t, s, resolveAll(t, s, nil)), a, map[int32]int64{}}
+	var seen [2]int
+	for seen[0]+seen[1] < 2*n {
+		split, first, got := r.batch()
+		seen[split] += got
+		// What had been handed on before may be beyond the drift: here one batch.
+		const most = testDrift + 2*size*10
+		if other := r.times[1-split]; seen[1-split] > 0 && seen[1-split] < n && first > other+most {
+			t.Fatalf("split %d is at %d after %d records, the other at %d after %d", split, first, seen[split], other, seen[1-split])
+		}
+	}
+	if rest := r.rest(); len(rest) > 0 || seen[0] != n || seen[1] != n {
+		t.Fatalf("%d and %d records, want %d of each; and then %d", seen[0], seen[1], n, len(rest))
+	}
+}
+
+// A subtask waits for another, of which it knows no more than how far it is, and does not fetch meanwhile.
+func TestASubtaskWaitsForAnother(t *testing.T) {
+	c := newCluster(t, 2, "views")
+	const n = 3000
+	c.produce("views", 0, times(n, 1)...)
+	c.produce("views", 1, times(n, 1)...)
+	var asked atomic.Int64 // how often for partition 0
+	c.fake.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.fake.KeepControl()
+		for _, topic := range req.(*kmsg.FetchRequest).Topics {
+			for _, p := range topic.Partitions {
+				if p.Partition == 0 {
+					asked.Add(1)
+				}
+			}
+		}
+		return nil, nil, false
+	})
+	a := NewAlignment()
+	s := c.openIn(Env{Alignment: a}, KafkaOptions{Topics: []string{"views"}, StopAt: "latest", MaxBatchRecords: 10, PartitionMaxBytes: 1024})
+	alignedTo(a, 2)
+	splits := resolveAll(t, s, nil)
+	slow := &timed{readAs(t, s, 1, 2, splits[1:]), a, map[int32]int64{}}
+	slow.batch()
+	quick := &timed{readAs(t, s, 0, 2, splits[:1]), a, map[int32]int64{}}
+	for quick.times[0] <= slow.times[0]+testDrift {
+		quick.batch()
+	}
+	select {
+	case e := <-quick.events: // the one batch that was on its way
+		quick.check(&e.Batch)
+	default:
+	}
+	eventually(t, "the quick one waits", func() bool { return a.Split("views", "views", 0).Waits() })
+	before := asked.Load()
+	for slow.times[0] < quick.times[0]-testDrift {
+		select {
+		case e := <-quick.events:
+			t.Fatalf("at %d, the other at %d: an event of kind %d", quick.times[0], slow.times[0], e.Kind)
+		default:
+		}
+		slow.batch()
+	}
+	if more := asked.Load() - before; more > mostUnread {
+		t.Errorf("asked %d times for what has to wait, want %d at most", more, mostUnread)
+	}
+	// From here on the slow one waits too, until the quick one has read all.
+	for quick.times[0] < n-1 {
+		quick.batch()
+		for slow.times[0] < quick.times[0] {
+			slow.batch()
+		}
+	}
+	slow.rest()
+	quick.rest()
+}

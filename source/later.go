@@ -1,0 +1,77 @@
+package source
+
+import "iter"
+
+// mostUnread is how many parts of an aligned split may lie with the reader before no more is fetched of it: one that is being handed
+// on, and one behind it. Of others there are no more, since a response waits until the one before it is handed on.
+const mostUnread = 2
+
+// laterParts are parts of aligned splits that are being handed on, in the order in which they came: a batch of each in turn, of the
+// splits that need not wait.
+type laterParts struct {
+	parts []*laterPart
+}
+
+type laterPart struct {
+	split *split
+	next  func() (Event, error, bool)
+	stop  func()
+}
+
+// add puts a part behind the others. It is taken apart as its events are needed.
+func (l *laterParts) add(r *kafkaReader, p *part) {
+	next, stop := iter.Pull2(r.events(p))
+	l.parts = append(l.parts, &laterPart{split: p.split, next: next, stop: stop})
+}
+
+// hand sends events until all that is left has to wait.
+func (l *laterParts) hand(r *kafkaReader, send func(Event) error) error {
+	for sent := true; sent; {
+		sent = false
+		left := l.parts[:0]
+		before := map[*split]bool{} // of a split, parts come one after the other
+		for i, p := range l.parts {
+			if before[p.split] || p.split.place.Waits() {
+				before[p.split] = true
+				left = append(left, p)
+				continue
+			}
+			e, err, ok := p.next()
+			if ok && err == nil {
+				err = send(e)
+			}
+			if err != nil {
+				l.parts = append(left, l.parts[i:]...)
+				return err
+			}
+			sent = true
+			if ok {
+				before[p.split] = true
+				left = append(left, p)
+				continue
+			}
+			r.handedOn(p.split)
+		}
+		clear(l.parts[len(left):])
+		l.parts = left
+	}
+	return nil
+}
+
+// stop ends the parts that are left.
+func (l *laterParts) stop() {
+	for _, p := range l.parts {
+		p.stop()
+	}
+}
+
+// handedOn notes that a part of a split was handed on: more of it may be fetched.
+func (r *kafkaReader) handedOn(s *split) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.unread--
+	s.place.setBehind(s.behind())
+	if b := r.brokers[s.leader]; b != nil && s.unread == mostUnread-1 {
+		wake(b.wake)
+	}
+}
