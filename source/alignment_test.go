@@ -2,6 +2,8 @@ package source
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -161,8 +163,11 @@ func TestAlignedSplitsStayTogether(t *testing.T) {
 func TestASubtaskWaitsForAnother(t *testing.T) {
 	c := newCluster(t, 2, "views")
 	const n = 3000
-	c.produce("views", 0, times(n, 1)...)
-	c.produce("views", 1, times(n, 1)...)
+	all := times(n, 1)
+	for some := range slices.Chunk(all, 50) { // a fetch brings some of them
+		c.produce("views", 0, some...)
+		c.produce("views", 1, some...)
+	}
 	var asked atomic.Int64 // how often for partition 0
 	c.fake.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		c.fake.KeepControl()
@@ -212,4 +217,30 @@ func TestASubtaskWaitsForAnother(t *testing.T) {
 	}
 	slow.rest()
 	quick.rest()
+}
+
+// Of several parts of a split the second waits for the end of the first, while others take turns with it.
+func TestThePartsOfASplitStayInOrder(t *testing.T) {
+	a := NewAlignment()
+	one, other := &split{place: a.Split("in", "in", 0), unread: 2}, &split{index: 1, place: a.Split("in", "in", 1), unread: 1}
+	part := func(s *split, numbers ...int64) *laterPart {
+		next, stop := iter.Pull2(func(yield func(Event, error) bool) {
+			for _, n := range numbers {
+				if !yield(Event{Kind: EventBatch, Index: s.index, Batch: Batch{Next: n}}, nil) {
+					return
+				}
+			}
+		})
+		return &laterPart{s, next, stop}
+	}
+	l := laterParts{parts: []*laterPart{part(one, 1, 2, 3), part(other, 10, 20), part(one, 4, 5)}}
+	defer l.stop()
+	var got []int64
+	if err := l.hand(&kafkaReader{}, func(e Event) error { got = append(got, e.Batch.Next); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, []int64{1, 10, 2, 20, 3, 4, 5})
+	if len(l.parts) > 0 || one.unread != 0 || other.unread != 0 {
+		t.Errorf("%d parts left, %d and %d unread", len(l.parts), one.unread, other.unread)
+	}
 }

@@ -49,7 +49,7 @@ func run() int {
 	cpuProfile := flag.String("cpuprofile", "", "file to write a CPU profile to: of the whole run, or of what is measured with -engine")
 	memProfile := flag.String("memprofile", "", "file to write a profile of all allocations to, at the end")
 	pauses := flag.String("pauses", "", "file to write the pause of every snapshot to, at the end")
-	flag.DurationVar(&maxDrift, "max-drift", 0, "how far partitions may be apart in event time in w4 and w7; 0 for any")
+	flag.DurationVar(&maxDrift, "max-drift", 10*time.Second, "how far partitions may be apart in event time in w4 and w7; 0 for any")
 	flag.Parse()
 
 	g := job.New(*group)

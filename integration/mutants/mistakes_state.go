@@ -3,6 +3,20 @@ package main
 // mistakesOfState are in what keeps keyed state.
 var mistakesOfState = []mutant{
 	{
+		Name: "a-compaction-is-forgotten", What: "a compaction that was refused while another was offered never runs",
+		File:    "pebblestate/compactions.go",
+		Old:     "\t\tagain = !taken && c.refused\n",
+		New:     "\t\tagain = false\n",
+		Package: "./pebblestate", Test: "TestCompactionsRunOneAtATime",
+	},
+	{
+		Name: "compacted-before-it-is-open", What: "a compaction may begin before the state is open",
+		File:    "pebblestate/compactions.go",
+		Old:     "\tif !c.open || c.gone || c.busy {\n\t\tc.refused",
+		New:     "\tif c.gone || c.busy {\n\t\tc.refused",
+		Package: "./pebblestate", Test: "TestCompactionsRunOneAtATime",
+	},
+	{
 		Name: "merge-keeps-the-first", What: "merging deltas keeps the first value of a key",
 		File:    "pebblestate/merge.go",
 		Old:     "\tfor d := len(reprs) - 1; d >= 0; d-- {\n",

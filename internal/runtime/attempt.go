@@ -171,7 +171,7 @@ func (a *attempt) buildSubtask(t *task, index int) error {
 func (a *attempt) buildReader(t *task, c *chain, index int) error {
 	n := t.nodes[0]
 	s := &sourceSubtask{
-		subtask: subtask{a: a, chain: c}, node: n,
+		subtask: subtask{a: a, chain: c}, node: n, clocked: clockOf(c),
 		barriers: make(chan int64, a.cfg.Checkpoint.MaxConcurrent), events: make(chan source.Event, 4),
 	}
 	for i, split := range a.splits(n.Name) {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weirstream/weir/source"
+	"github.com/weirstream/weir/stream"
 )
 
 // position is where a split stands, for whoever looks at the job from outside.
@@ -11,12 +12,25 @@ type position struct {
 	topic     string
 	partition int32
 	offset    atomic.Int64
+	// eventTime is the greatest that was processed, stream.MinTime if none is known.
+	eventTime atomic.Int64
+}
+
+// SplitStatus is where a split stands.
+type SplitStatus struct {
+	Source, Topic string
+	Partition     int32
+	// Offset is the next to process, End that of the end of the log, -1 if unknown.
+	Offset, End int64
+	// EventTime is the greatest event time that was processed, stream.MinTime if none is known.
+	EventTime int64
 }
 
 // publishSplit lets a split be seen from outside.
 func (s *sourceSubtask) publishSplit(i int32) {
 	p := &position{topic: s.splits[i].Topic, partition: s.splits[i].Partition}
 	p.offset.Store(s.splits[i].Offset)
+	p.eventTime.Store(stream.MinTime)
 	var all []*position
 	if old := s.positions.Load(); old != nil {
 		all = append(all, *old...)
@@ -25,9 +39,8 @@ func (s *sourceSubtask) publishSplit(i int32) {
 	s.positions.Store(&all)
 }
 
-// EachSplit tells of every split that is read at the moment: the next offset to process, and the end of its log, -1 if
-// unknown.
-func (j *Job) EachSplit(fn func(source, topic string, partition int32, offset, end int64)) {
+// EachSplit tells of every split that is read at the moment.
+func (j *Job) EachSplit(fn func(SplitStatus)) {
 	a := j.current.Load()
 	if a == nil {
 		return
@@ -38,7 +51,10 @@ func (j *Job) EachSplit(fn func(source, topic string, partition int32, offset, e
 			continue
 		}
 		for _, p := range *all {
-			fn(r.node.Name, p.topic, p.partition, p.offset.Load(), a.sources[r.node].HighWatermark(p.topic, p.partition))
+			fn(SplitStatus{
+				Source: r.node.Name, Topic: p.topic, Partition: p.partition,
+				Offset: p.offset.Load(), End: a.sources[r.node].HighWatermark(p.topic, p.partition), EventTime: p.eventTime.Load(),
+			})
 		}
 	}
 }

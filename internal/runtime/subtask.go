@@ -31,9 +31,9 @@ type sourceSubtask struct {
 	splits   []checkpoint.Split
 	// positions are the splits as seen from outside, in the order of splits.
 	positions atomic.Pointer[[]*position]
-	// aligner is the step that says how far event time is in a split and how far it may be ahead, nil for none, and places are what
-	// the job's alignment knows of splits, in their order.
-	aligner operators.Generator
+	// clocked is the step that says how far event time is in a split, nil if none does; places are what the job's alignment knows of
+	// the splits, in their order, and is empty if they are not aligned.
+	clocked operators.Generator
 	places  []*source.AlignedSplit
 	ended   bool
 }
@@ -147,13 +147,42 @@ func (s *sourceSubtask) openSplit(i int32) {
 		if split.Done {
 			g.CloseSplit(i)
 		}
-		if al, ok := g.(operators.Aligned); ok && al.MaxDrift() > 0 && (s.aligner == nil || s.aligner == g) {
-			s.aligner = g
-			place := s.a.alignment.Split(s.node.Name, split.Topic, split.Partition)
-			place.Open(al.MaxDrift(), seen)
-			s.places = append(s.places, place)
+		if g == s.clocked {
+			s.align(split, seen)
+			s.tellTime(i, seen)
 		}
 	}
+}
+
+// align makes a split part of the job's alignment, if it is to be.
+func (s *sourceSubtask) align(split *checkpoint.Split, seen int64) {
+	if al, ok := s.clocked.(operators.Aligned); ok && al.MaxDrift() > 0 {
+		place := s.a.alignment.Split(s.node.Name, split.Topic, split.Partition)
+		place.Open(al.MaxDrift(), seen)
+		s.places = append(s.places, place)
+	}
+}
+
+// tellTime says how far event time is in a split.
+func (s *sourceSubtask) tellTime(i int32, at int64) {
+	(*s.positions.Load())[i].eventTime.Store(at)
+	if len(s.places) > 0 {
+		s.places[i].Advance(at)
+	}
+}
+
+// clockOf is the step of a chain that says how far event time is in its source's splits: one that aligns them, if there is any.
+func clockOf(c *chain) (clock operators.Generator) {
+	for _, st := range c.stages {
+		g := st.impl.Generator
+		if al, ok := g.(operators.Aligned); ok && al.MaxDrift() > 0 {
+			return g
+		}
+		if clock == nil {
+			clock = g
+		}
+	}
+	return clock
 }
 
 func (s *sourceSubtask) batch(b *source.Batch) error {
@@ -190,8 +219,8 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 	head.counts.recordsIn += int64(len(b.Records))
 	head.counts.bytesIn += b.Bytes
 	s.dirty.Store(true)
-	if s.aligner != nil {
-		s.places[b.Split].Advance(s.aligner.MaxTimestamp(b.Split))
+	if s.clocked != nil {
+		s.tellTime(b.Split, s.clocked.MaxTimestamp(b.Split))
 	}
 	s.a.through()
 	return s.generate()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/weirstream/weir/internal/runtime"
 	"github.com/weirstream/weir/job"
 	"github.com/weirstream/weir/operators"
 	"github.com/weirstream/weir/source"
@@ -129,7 +130,7 @@ func (c *cluster) feedOutOfOrder(from, to int) {
 
 // read is how many records the job's sources have read.
 func (r *running) read() (n int64) {
-	r.EachSplit(func(_, _ string, _ int32, offset, _ int64) { n += offset })
+	r.EachSplit(func(s runtime.SplitStatus) { n += s.Offset })
 	return n
 }
 

@@ -39,6 +39,7 @@ var (
 
 	descLag       = desc("weir_split_lag_records", "Records of a partition that have not been read yet.", bySplit...)
 	descOffset    = desc("weir_split_offset", "Next offset of a partition to be read.", bySplit...)
+	descSplitTime = desc("weir_split_event_time_seconds", "Greatest event time of a partition that was processed, in seconds since the Unix epoch. The least of them holds the watermark back.", bySplit...)
 	descDiscovery = desc("weir_last_discovery_timestamp_seconds", "When a source last looked for new partitions, in seconds since the Unix epoch.", "source")
 
 	descCheckpoint = desc("weir_checkpoint_id", "ID of the last committed checkpoint.")
@@ -112,11 +113,14 @@ func (c *collector) positions(now time.Time, gauge func(*prometheus.Desc, float6
 		age = max(0, since(now, at))
 	}
 	gauge(descTxnAge, age)
-	c.job.EachSplit(func(source, topic string, partition int32, offset, end int64) {
-		number := strconv.Itoa(int(partition))
-		gauge(descOffset, float64(offset), source, topic, number)
-		if end >= 0 {
-			gauge(descLag, float64(max(0, end-offset)), source, topic, number)
+	c.job.EachSplit(func(s runtime.SplitStatus) {
+		number := strconv.Itoa(int(s.Partition))
+		gauge(descOffset, float64(s.Offset), s.Source, s.Topic, number)
+		if s.End >= 0 {
+			gauge(descLag, float64(max(0, s.End-s.Offset)), s.Source, s.Topic, number)
+		}
+		if s.EventTime != stream.MinTime {
+			gauge(descSplitTime, float64(s.EventTime)/1000, s.Source, s.Topic, number)
 		}
 	})
 	c.job.EachOutput(func(topic string, partition int32, records int64) {

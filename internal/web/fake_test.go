@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/runtime"
+	"github.com/weirstream/weir/stream"
 )
 
 // fakeJob is a job that is told what to say.
@@ -64,9 +65,9 @@ func (j *fakeJob) Savepoint(_ context.Context, dir string) error {
 	return j.savepoint(dir)
 }
 
-func (j *fakeJob) EachSplit(fn func(source, topic string, partition int32, offset, end int64)) {
-	fn("views", "views-topic", 0, 90, 100)
-	fn("views", "views-topic", 1, 5, -1)
+func (j *fakeJob) EachSplit(fn func(runtime.SplitStatus)) {
+	fn(runtime.SplitStatus{Source: "views", Topic: "views-topic", Partition: 0, Offset: 90, End: 100, EventTime: 1_700_000_000_500})
+	fn(runtime.SplitStatus{Source: "views", Topic: "views-topic", Partition: 1, Offset: 5, End: -1, EventTime: stream.MinTime})
 }
 func (j *fakeJob) EachOutput(fn func(topic string, partition int32, records int64)) {
 	fn("counts", 0, 17)

@@ -146,12 +146,19 @@ func TestCheckpointEventsBecomeMetrics(t *testing.T) {
 	}
 }
 
-func TestLagIsShownWhereTheEndIsKnown(t *testing.T) {
-	const want = `# HELP weir_split_lag_records Records of a partition that have not been read yet.
+func TestAPartitionShowsWhatIsKnownOfIt(t *testing.T) {
+	for name, want := range map[string]string{
+		"weir_split_lag_records": `# HELP weir_split_lag_records Records of a partition that have not been read yet.
 # TYPE weir_split_lag_records gauge
 weir_split_lag_records{partition="0",source="views",topic="views-topic"} 10
-`
-	if err := testutil.GatherAndCompare(everything(t).registry, strings.NewReader(want), "weir_split_lag_records"); err != nil {
-		t.Error(err)
+`,
+		"weir_split_event_time_seconds": `# HELP weir_split_event_time_seconds Greatest event time of a partition that was processed, in seconds since the Unix epoch. The least of them holds the watermark back.
+# TYPE weir_split_event_time_seconds gauge
+weir_split_event_time_seconds{partition="0",source="views",topic="views-topic"} 1.7000000005e+09
+`,
+	} {
+		if err := testutil.GatherAndCompare(everything(t).registry, strings.NewReader(want), name); err != nil {
+			t.Error(err)
+		}
 	}
 }

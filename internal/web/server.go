@@ -29,8 +29,8 @@ type Job interface {
 
 // Positions is where a job stands in its input and in its transactions.
 type Positions interface {
-	// EachSplit tells of every partition that is read: the next offset, and the end of its log, -1 if unknown.
-	EachSplit(fn func(source, topic string, partition int32, offset, end int64))
+	// EachSplit tells of every partition that is read.
+	EachSplit(fn func(runtime.SplitStatus))
 	// OldestTransaction is when the oldest open transaction with records began, in milliseconds since the Unix epoch; 0 if none.
 	OldestTransaction() int64
 	// EachOutput tells of every partition that is written how many records readers do not see, as of the last look.
