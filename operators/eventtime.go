@@ -48,7 +48,7 @@ type eventTimeOptions struct{ maxDrift time.Duration }
 
 // MaxDrift aligns the splits before the step with all others of the job whose step has it too: one whose event time is more than d
 // ahead of that of another is not read on until the other has followed, if the other has something to read. 0, the default, aligns
-// nothing. Where partitions are read at different paces, as when a job catches up, this bounds how many events have to wait in
+// nothing. Of several such steps behind one source the first counts. Where partitions are read at different paces, as when a job catches up, this bounds how many events have to wait in
 // windows and joins for the slowest. A split may be ahead by a few thousand records beyond d, those that were handed on already;
 // a d that is not much longer costs throughput.
 func MaxDrift(d time.Duration) EventTimeOption {

@@ -81,7 +81,7 @@ func placed(base BaseFiles, at string) bool {
 	return false
 }
 
-// compacted is a database with so many compactions to do. refuse is called at each look for one.
+// compacted is a database with so many compactions to do. look is called at each look for one.
 type compacted struct {
 	todo, done int
 	look       func()

@@ -6,13 +6,14 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// Alignment keeps the splits of a job's sources close to each other in event time: one that is too far ahead is not read until the
+// TimeAlignment keeps the splits of a job's sources close to each other in event time: one that is too far ahead is not read until the
 // others have followed. As with Flink's alignment of watermarks (FLIP-182, FLIP-217), what gathers between the splits stays with the
-// brokers instead of in the job's state. Unlike there, only splits that have something to read are waited for: a job that has caught up
-// holds back nobody, and a split whose clock is wrong waits no longer than until the others have reached the end of their log.
+// brokers instead of in the job's state. Unlike there, only splits of which the brokers have more are waited for: a job that keeps up
+// holds back nobody, and a split whose clock is wrong waits no longer than until the others have been read to the end of their logs. A
+// split without a leader counts as it did before. Nobody waits for one before it has been fetched and its time is known.
 //
 // It is shared by the readers of a job's sources and by the subtasks that process what they read.
-type Alignment struct {
+type TimeAlignment struct {
 	mu     sync.Mutex
 	splits map[alignedKey]*AlignedSplit
 	// least is the least time of the splits that are waited for, stream.MaxTime if there are none.
@@ -26,13 +27,13 @@ type alignedKey struct {
 	partitionKey
 }
 
-// NewAlignment returns one without splits.
-func NewAlignment() *Alignment {
-	return &Alignment{splits: map[alignedKey]*AlignedSplit{}, least: stream.MaxTime}
+// NewTimeAlignment returns one without splits.
+func NewTimeAlignment() *TimeAlignment {
+	return &TimeAlignment{splits: map[alignedKey]*AlignedSplit{}, least: stream.MaxTime}
 }
 
 // Split returns what the alignment knows of a split, the same for whoever asks. Before Open it neither waits nor is waited for.
-func (a *Alignment) Split(source, topic string, partition int32) *AlignedSplit {
+func (a *TimeAlignment) Split(source, topic string, partition int32) *AlignedSplit {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := alignedKey{source, partitionKey{topic, partition}}
@@ -45,7 +46,7 @@ func (a *Alignment) Split(source, topic string, partition int32) *AlignedSplit {
 }
 
 // movedOn returns a channel that is closed once a split that waits may not have to any more.
-func (a *Alignment) movedOn() <-chan struct{} {
+func (a *TimeAlignment) movedOn() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.moved == nil {
@@ -55,7 +56,7 @@ func (a *Alignment) movedOn() <-chan struct{} {
 }
 
 // look finds the least time anew. The lock is held.
-func (a *Alignment) look() {
+func (a *TimeAlignment) look() {
 	least := stream.MaxTime
 	for _, s := range a.splits {
 		if s.waitedFor() {
@@ -69,14 +70,14 @@ func (a *Alignment) look() {
 	a.least = least
 }
 
-// AlignedSplit is one split of an alignment. Its methods may be called from several goroutines.
+// AlignedSplit is one split of an alignment, whose mutex guards its fields. Its methods may be called from several goroutines.
 type AlignedSplit struct {
-	a *Alignment
+	a *TimeAlignment
 	// drift is how far it may be ahead, in milliseconds; 0: it is not aligned.
 	drift int64
 	// time is the greatest event time that was processed, stream.MinTime if nothing was.
 	time int64
-	// behind: there is something to read.
+	// behind: the brokers had more of it at the last fetch.
 	behind bool
 }
 
@@ -97,17 +98,19 @@ func (s *AlignedSplit) Advance(at int64) {
 		return
 	}
 	last := s.time == s.a.least || s.time == stream.MinTime
-	if s.time = at; last {
+	if s.time = at; last && s.drift > 0 {
 		s.a.look()
 	}
 }
 
-// setBehind tells whether there is something to read.
+// setBehind tells whether the brokers have more of it.
 func (s *AlignedSplit) setBehind(behind bool) {
 	s.a.mu.Lock()
 	defer s.a.mu.Unlock()
-	if s.behind != behind {
-		s.behind = behind
+	if s.behind == behind {
+		return
+	}
+	if s.behind = behind; s.drift > 0 {
 		s.a.look()
 	}
 }
@@ -119,7 +122,7 @@ func (s *AlignedSplit) waitedFor() bool { return s.drift > 0 && s.behind && s.ti
 func (s *AlignedSplit) Waits() bool {
 	s.a.mu.Lock()
 	defer s.a.mu.Unlock()
-	return s.drift > 0 && s.a.least != stream.MaxTime && s.time > s.a.least && s.time-s.drift > s.a.least
+	return s.drift > 0 && s.a.least != stream.MaxTime && s.time > s.a.least && uint64(s.time)-uint64(s.a.least) > uint64(s.drift)
 }
 
 // aligned reports whether the split may have to wait at all.

@@ -35,7 +35,7 @@ func stored(t testing.TB, codec kgo.CompressionCodec, sizes ...int) *kmsg.FetchR
 		t.Fatal(err)
 	}
 	r := &kafkaReader{src: &kafkaSource{opts: KafkaOptions{FetchMaxBytes: 1 << 20, PartitionMaxBytes: 1 << 20}}}
-	r.splits = []*split{{Split: checkpoint.Split{Topic: "in", TopicID: meta["in"].id, Stop: -1}, leaderEpoch: -1, place: NewAlignment().Split("", "in", 0)}}
+	r.splits = []*split{{Split: checkpoint.Split{Topic: "in", TopicID: meta["in"].id, Stop: -1}, leaderEpoch: -1, place: NewTimeAlignment().Split("", "in", 0)}}
 	req, _ := r.request(&broker{id: 0})
 	resp, err := cl.Broker(int(meta["in"].partitions[0].leader)).Request(context.Background(), req)
 	if err != nil {

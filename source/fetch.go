@@ -13,13 +13,13 @@ import (
 const fetchGrace = 15 * time.Second
 
 // aheadWait is how long a broker may hold a fetch back that leaves out splits which are ahead.
-const aheadWait = 10 * time.Millisecond
+const aheadWait = 20 * time.Millisecond
 
 // fetchLoop fetches what broker b leads until the context ends. One request is in flight, or one response waits to be
 // taken by Run.
 func (r *kafkaReader) fetchLoop(ctx context.Context, b *broker) {
 	for {
-		moved := r.src.env.Alignment.movedOn() // before the splits are looked at
+		moved := r.src.env.TimeAlignment.movedOn() // before the splits are looked at
 		req, asked := r.request(b)
 		if req == nil {
 			select {
@@ -122,12 +122,12 @@ func (r *kafkaReader) request(b *broker) (*kmsg.FetchRequest, []*split) {
 	if o.committedOnly() {
 		req.IsolationLevel = 1
 	}
-	place := map[string]int{}
+	topicAt := map[string]int{}
 	for _, s := range asked {
-		i, ok := place[s.Topic]
+		i, ok := topicAt[s.Topic]
 		if !ok {
 			i = len(req.Topics)
-			place[s.Topic] = i
+			topicAt[s.Topic] = i
 			t := kmsg.NewFetchRequestTopic()
 			t.Topic, t.TopicID = s.Topic, s.TopicID
 			req.Topics = append(req.Topics, t)
@@ -174,7 +174,7 @@ func (r *kafkaReader) response(resp *kmsg.FetchResponse, asked []*split) (parts 
 				s.unread++
 			}
 			if err == nil {
-				s.place.setBehind(s.behind())
+				s.place.setBehind(!out.atEnd && !out.done)
 				r.tellHeld(s, now)
 			}
 			if out.atEnd {

@@ -35,8 +35,8 @@ type Env struct {
 	// Rest says how long what comes may be left with the brokers, 0 or less for not at all; nil for never. It is asked after a
 	// fetch that brought all that there was, and little, and is told how long that took. Several goroutines may call it at a time.
 	Rest func(took time.Duration) time.Duration
-	// Alignment is the job's, nil for none.
-	Alignment *Alignment
+	// TimeAlignment is the job's, nil for none.
+	TimeAlignment *TimeAlignment
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -71,8 +71,8 @@ func (s Spec) Open(ctx context.Context, env Env) (Source, error) {
 	if env.Rest == nil {
 		env.Rest = func(time.Duration) time.Duration { return 0 }
 	}
-	if env.Alignment == nil {
-		env.Alignment = NewAlignment()
+	if env.TimeAlignment == nil {
+		env.TimeAlignment = NewTimeAlignment()
 	}
 	if env.Logger == nil {
 		env.Logger = slog.New(slog.DiscardHandler)

@@ -18,7 +18,8 @@ import (
 //	leaders  1              finds leaders and new partitions, looks into lost offsets   leaders.go
 //
 // A fetch goroutine holds one response back while the one before it is handed on, so a job that does not take its
-// events stops the fetching, with one response per broker and what Run is unpacking in memory.
+// events stops the fetching, with one response per broker and what Run is unpacking in memory. Of splits that are aligned with
+// others two parts each may lie there instead (later.go), each a coroutine of Run's, which stops it at its end.
 type kafkaReader struct {
 	src                  *kafkaSource
 	subtask, parallelism int
@@ -41,7 +42,9 @@ type kafkaReader struct {
 	// offered are the partitions that were handed to found; only the leaders goroutine uses it.
 	offered map[partitionKey]bool
 
-	codecs *decompressor // of Run's goroutine
+	// unpack takes apart the parts of splits that are not aligned; codecs is of all. Both are Run's.
+	unpack unpacker
+	codecs *decompressor
 	wg     sync.WaitGroup
 	fail   context.CancelCauseFunc
 }
@@ -107,7 +110,7 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 	var later laterParts
 	defer later.stop()
 	for {
-		moved := r.src.env.Alignment.movedOn() // before anything is looked at
+		moved := r.src.env.TimeAlignment.movedOn() // before anything is looked at
 		if err := later.hand(r, send); err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 					later.add(r, p)
 					continue
 				}
-				for e, err := range r.events(p) {
+				for e, err := range r.events(p, &r.unpack) {
 					if err == nil {
 						err = send(e)
 					}
@@ -144,8 +147,8 @@ func (r *kafkaReader) run(ctx context.Context, events chan<- Event) error {
 	}
 }
 
-// events are those of a part, in their order.
-func (r *kafkaReader) events(p *part) iter.Seq2[Event, error] {
+// events are those of a part, in their order. u is used until they end.
+func (r *kafkaReader) events(p *part, u *unpacker) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := p.split
 		emit := func(e Event) error {
@@ -158,16 +161,14 @@ func (r *kafkaReader) events(p *part) iter.Seq2[Event, error] {
 			s.idle = false
 			return emit(Event{Kind: EventActive, Index: s.index})
 		}
-		u := &unpacker{
-			max: r.src.opts.MaxBatchRecords, committed: r.src.opts.committedOnly(), codecs: r.codecs,
-			emit: func(b Batch) error {
-				if s.idle && len(b.Records) > 0 {
-					if err := active(); err != nil {
-						return err
-					}
+		u.max, u.committed, u.codecs = r.src.opts.MaxBatchRecords, r.src.opts.committedOnly(), r.codecs
+		u.emit = func(b Batch) error {
+			if s.idle && len(b.Records) > 0 {
+				if err := active(); err != nil {
+					return err
 				}
-				return emit(Event{Kind: EventBatch, Index: b.Split, Batch: b})
-			},
+			}
+			return emit(Event{Kind: EventBatch, Index: b.Split, Batch: b})
 		}
 		err := u.unpack(p)
 		if err == nil && p.woken && s.idle {
@@ -197,7 +198,7 @@ func (r *kafkaReader) add(s checkpoint.Split) *split {
 	}
 	done := s.Done || s.Stop >= 0 && s.Offset >= s.Stop
 	added := &split{
-		Split: s, high: r.src.end(partitionKey{s.Topic, s.Partition}), place: r.src.env.Alignment.Split(r.src.env.Name, s.Topic, s.Partition),
+		Split: s, high: r.src.end(partitionKey{s.Topic, s.Partition}), place: r.src.env.TimeAlignment.Split(r.src.env.Name, s.Topic, s.Partition),
 		position: s.Offset, epoch: s.LeaderEpoch, leader: noBroker, leaderEpoch: -1,
 		lastData: r.src.env.Steady(), heldSince: -1, finished: done, ended: done,
 	}

@@ -41,9 +41,9 @@ type split struct {
 	// clock; -1 if it has not. heldTold says that it was logged. (fetch)
 	heldSince int64
 	heldTold  bool
-	finished  bool
-	// more: the last fetch has not brought all that there was. unread is how many parts were fetched and are not handed on. (fetch)
-	more   bool
+	// finished: the stop offset is reached. (fetch)
+	finished bool
+	// unread is how many parts were fetched and are not handed on. (fetch)
 	unread int
 
 	// idle: EventIdle was sent. ended: EventSplitEnd was sent. (run)
@@ -103,7 +103,6 @@ func (s *split) fetched(p *kmsg.FetchResponseTopicPartition, o *KafkaOptions, no
 	}
 	out.done = s.finished
 	out.atEnd = out.next >= end
-	s.more = !out.atEnd && !out.done
 	// Records that cannot be read yet are something new all the same: a split that waits for them is not idle, else they would
 	// be late when their transaction commits.
 	if held := out.atEnd && end < p.HighWatermark; !held {
@@ -119,9 +118,6 @@ func (s *split) fetched(p *kmsg.FetchResponseTopicPartition, o *KafkaOptions, no
 	}
 	return out, out.next > out.from || out.quiet || out.woken || out.done, nil
 }
-
-// behind reports whether there is something to read.
-func (s *split) behind() bool { return s.more || s.unread > 0 }
 
 // failed notes a failed fetch: the leader is to be looked for before the next.
 func (s *split) failed(err error) {

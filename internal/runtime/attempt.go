@@ -67,9 +67,9 @@ type attempt struct {
 	// ahead is the state that is opened before it is known that it is the one to begin from; nil if none is.
 	ahead *ahead
 	// readBefore are deltas that need not be read any more, by hash: see ahead.readBefore.
-	readBefore map[checkpoint.Hash][]byte
-	sources    map[*Node]source.Source
-	alignment  *source.Alignment
+	readBefore    map[checkpoint.Hash][]byte
+	sources       map[*Node]source.Source
+	timeAlignment *source.TimeAlignment
 	// foreign are the clients of sources on another cluster than the sinks', by source.
 	foreign map[string]*kgo.Client
 	closers []func()
@@ -171,7 +171,7 @@ func (a *attempt) buildSubtask(t *task, index int) error {
 func (a *attempt) buildReader(t *task, c *chain, index int) error {
 	n := t.nodes[0]
 	s := &sourceSubtask{
-		subtask: subtask{a: a, chain: c}, node: n, clocked: clockOf(c),
+		subtask: subtask{a: a, chain: c}, node: n, timed: timeOf(c),
 		barriers: make(chan int64, a.cfg.Checkpoint.MaxConcurrent), events: make(chan source.Event, 4),
 	}
 	for i, split := range a.splits(n.Name) {

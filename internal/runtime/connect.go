@@ -129,6 +129,6 @@ func (a *attempt) dialSource(ctx context.Context, n *Node, cluster kafka.Config)
 		Dial: func(ctx context.Context, extra ...kgo.Opt) (*kgo.Client, error) {
 			return kafka.Dial(ctx, cluster, extra...)
 		},
-		Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Rest: a.rest, Alignment: a.alignment, Logger: a.logger,
+		Name: n.Name, Group: a.cfg.Checkpoint.GroupID(a.cfg.Job), Now: a.now, Rest: a.rest, TimeAlignment: a.timeAlignment, Logger: a.logger,
 	})
 }

@@ -27,7 +27,7 @@ func (j *Job) newAttempt(ctx context.Context) (a *attempt, err error) {
 	a = &attempt{
 		cfg: cfg, job: j, graph: cfg.Graph, now: cfg.Now, metrics: &j.metrics, id: uuid.NewString(),
 		cleanings: make(chan cleaning, 1), savepointsDone: make(chan checkpoint.Savepoint, 16),
-		laps: laps{last: time.Now()}, keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, alignment: source.NewAlignment(), foreign: map[string]*kgo.Client{},
+		laps: laps{last: time.Now()}, keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, timeAlignment: source.NewTimeAlignment(), foreign: map[string]*kgo.Client{},
 	}
 	a.logger = cfg.Logger.With("job", cfg.Job, "attempt", a.id[:8])
 	defer func() {

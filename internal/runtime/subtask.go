@@ -31,11 +31,11 @@ type sourceSubtask struct {
 	splits   []checkpoint.Split
 	// positions are the splits as seen from outside, in the order of splits.
 	positions atomic.Pointer[[]*position]
-	// clocked is the step that says how far event time is in a split, nil if none does; places are what the job's alignment knows of
+	// timed is the step that says how far event time is in a split, nil if none does; places are what the job's alignment knows of
 	// the splits, in their order, and is empty if they are not aligned.
-	clocked operators.Generator
-	places  []*source.AlignedSplit
-	ended   bool
+	timed  operators.Generator
+	places []*source.AlignedSplit
+	ended  bool
 }
 
 // splitPosition is where a split stands at a barrier.
@@ -147,7 +147,7 @@ func (s *sourceSubtask) openSplit(i int32) {
 		if split.Done {
 			g.CloseSplit(i)
 		}
-		if g == s.clocked {
+		if g == s.timed {
 			s.align(split, seen)
 			s.tellTime(i, seen)
 		}
@@ -156,8 +156,8 @@ func (s *sourceSubtask) openSplit(i int32) {
 
 // align makes a split part of the job's alignment, if it is to be.
 func (s *sourceSubtask) align(split *checkpoint.Split, seen int64) {
-	if al, ok := s.clocked.(operators.Aligned); ok && al.MaxDrift() > 0 {
-		place := s.a.alignment.Split(s.node.Name, split.Topic, split.Partition)
+	if al, ok := s.timed.(operators.Aligned); ok && al.MaxDrift() > 0 {
+		place := s.a.timeAlignment.Split(s.node.Name, split.Topic, split.Partition)
 		place.Open(al.MaxDrift(), seen)
 		s.places = append(s.places, place)
 	}
@@ -171,8 +171,8 @@ func (s *sourceSubtask) tellTime(i int32, at int64) {
 	}
 }
 
-// clockOf is the step of a chain that says how far event time is in its source's splits: one that aligns them, if there is any.
-func clockOf(c *chain) (clock operators.Generator) {
+// timeOf is the step of a chain that says how far event time is in its source's splits: one that aligns them, if there is any.
+func timeOf(c *chain) (clock operators.Generator) {
 	for _, st := range c.stages {
 		g := st.impl.Generator
 		if al, ok := g.(operators.Aligned); ok && al.MaxDrift() > 0 {
@@ -219,8 +219,8 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 	head.counts.recordsIn += int64(len(b.Records))
 	head.counts.bytesIn += b.Bytes
 	s.dirty.Store(true)
-	if s.clocked != nil {
-		s.tellTime(b.Split, s.clocked.MaxTimestamp(b.Split))
+	if s.timed != nil {
+		s.tellTime(b.Split, s.timed.MaxTimestamp(b.Split))
 	}
 	s.a.through()
 	return s.generate()
