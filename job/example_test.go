@@ -107,7 +107,7 @@ func kafkaWith(topic string, values ...string) (brokers []string, finish func())
 
 // printTopic prints the first n records that a read_committed reader sees.
 func printTopic(brokers []string, topic string, n int) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions())
 	if err != nil {
 		panic(err)
 	}

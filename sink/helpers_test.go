@@ -147,7 +147,7 @@ func readTopic(t testing.TB, cl *kgo.Client, topic string, level kgo.IsolationLe
 	ctx := testContext(t)
 	ends := stableOffsets(t, cl, topic, level)
 	reader, err := kgo.NewClient(append(cl.Opts(), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(level), kgo.KeepControlRecords(), kgo.FetchMaxWait(20*time.Millisecond))...)
+		kgo.FetchIsolationLevel(level), kgo.DisableFetchSessions(), kgo.KeepControlRecords(), kgo.FetchMaxWait(20*time.Millisecond))...)
 	must(t, err)
 	defer reader.Close()
 	var records []*kgo.Record

@@ -14,7 +14,7 @@ import (
 func TestAClientStaysBehindTheProxy(t *testing.T) {
 	c, p := behind(t)
 	var d dialed
-	cl := client(t, []string{p.Addr()}, d.option(), kgo.ConsumeTopics("t"), kgo.ConsumerGroup("g"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	cl := client(t, []string{p.Addr()}, d.option(), kgo.ConsumeTopics("t"), kgo.DisableFetchSessions(), kgo.ConsumerGroup("g"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	ctx := within(t, 30*time.Second)
 	const records = 500
 	for i := range records {

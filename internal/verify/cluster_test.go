@@ -96,7 +96,7 @@ func (c *cluster) read(topic string) (out []*kgo.Record) {
 			todo[o.Partition] = o.Offset
 		}
 	})
-	cl := c.connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	cl := c.connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions(), kgo.KeepControlRecords())
 	defer cl.Close()
 	for len(todo) > 0 {
 		fs := cl.PollFetches(ctx)

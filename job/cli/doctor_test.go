@@ -98,7 +98,7 @@ func TestDoctorDoesNotDisturbARunningJob(t *testing.T) {
 	j := start(t, file)
 	produce(t, b, "numbers", `{"key":"a","n":1}`)
 	j.until("a result", func() bool { return len(totals(t, b)) == 1 })
-	reader, err := kgo.NewClient(kgo.SeedBrokers(b), kgo.ConsumerGroup("dashboard"), kgo.ConsumeTopics("totals"))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(b), kgo.ConsumerGroup("dashboard"), kgo.ConsumeTopics("totals"), kgo.DisableFetchSessions())
 	if err != nil {
 		t.Fatal(err)
 	}

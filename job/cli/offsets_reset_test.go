@@ -86,7 +86,7 @@ func TestOffsetsOfAGroupAreResetToASavepoint(t *testing.T) {
 		t.Errorf("a dry run has set offsets: %d", n)
 	}
 
-	member, err := kgo.NewClient(kgo.SeedBrokers(b), kgo.ConsumerGroup("others"), kgo.ConsumeTopics("numbers"), kgo.ClientID("busy"), kgo.DisableAutoCommit())
+	member, err := kgo.NewClient(kgo.SeedBrokers(b), kgo.ConsumerGroup("others"), kgo.ConsumeTopics("numbers"), kgo.DisableFetchSessions(), kgo.ClientID("busy"), kgo.DisableAutoCommit())
 	if err != nil {
 		t.Fatal(err)
 	}

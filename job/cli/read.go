@@ -43,7 +43,7 @@ func (p *program) readTopic() *cli.Command {
 }
 
 func (p *program) printTopic(ctx context.Context, config kafka.Config, topic string, count int, follow bool) error {
-	cl, err := kafka.Dial(ctx, config, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	cl, err := kafka.Dial(ctx, config, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions(), kgo.KeepControlRecords())
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (c *cluster) read(ctx context.Context, topics ...string) (lines []string) {
 		if c.seen[topic] = end.Offset; end.Offset <= from {
 			continue
 		}
-		cl, err := kgo.NewClient(kgo.SeedBrokers(c.fake.ListenAddrs()...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		cl, err := kgo.NewClient(kgo.SeedBrokers(c.fake.ListenAddrs()...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions(), kgo.KeepControlRecords(),
 			kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(from)}}))
 		if err != nil {
 			c.t.Fatal(err)

@@ -201,7 +201,7 @@ func (e *examination) timestamps(ctx context.Context, c *cluster, wanted map[txn
 		assigned[p.Topic][p.Partition] = kgo.NewOffset().At(offset)
 	}
 	cl, err := kafka.Dial(ctx, c.config, kgo.ConsumePartitions(assigned), kgo.FetchMaxPartitionBytes(1<<10), kgo.FetchMaxBytes(1<<20),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions())
 	if err != nil {
 		return out
 	}

@@ -25,7 +25,7 @@ type reader struct {
 }
 
 func newReader(broker string) (*reader, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(clicks.Out), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(clicks.Out), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.DisableFetchSessions(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.KeepControlRecords())
 	if err != nil {
 		return nil, err
