@@ -89,27 +89,44 @@ func Open(ctx context.Context, opts Options, restore Restore) (*Backend, error) 
 	return openBackend(ctx, opts, restore, false)
 }
 
-func openBackend(ctx context.Context, opts Options, restore Restore, looking bool) (_ *Backend, err error) {
+func openBackend(ctx context.Context, opts Options, restore Restore, looking bool) (*Backend, error) {
+	b, err := newBackend(opts, restore, looking)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.restore(ctx, restore); err != nil {
+		return nil, err
+	}
+	b.compactions.begin()
+	return b, nil
+}
+
+// newBackend makes one that has nothing on the disk yet.
+func newBackend(opts Options, restore Restore, looking bool) (b *Backend, err error) {
 	opts.EnsureDefaults()
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{}), compactions: newCompactions()}
+	b = &Backend{opts: opts, looking: looking, hashes: make(map[string]BaseFile), unwritten: make(chan struct{}), compactions: newCompactions()}
 	b.keys = newKeySet(opts.CacheBytes / 8 * 3)
 	b.keysKnown.Store(restore.Base == nil)
 	b.dropped = slices.Compact(slices.Sorted(slices.Values(restore.Dropped)))
 	close(b.unwritten)
 	b.broken = newBreakdown(opts.Logger)
-	if b.states, err = newStates(restore.States, b.dropped); err != nil {
-		return nil, err
-	}
+	b.states, err = newStates(restore.States, b.dropped)
+	return b, err
+}
+
+// restore puts the base into the directory, opens it and makes the deltas readable. After an error nothing is left open.
+func (b *Backend) restore(ctx context.Context, restore Restore) (err error) {
+	opts := b.opts
 	building := startOverlay(ctx, restore, b.drops)
 	defer building.wait() // also if something else fails
 	if err := opts.FS.MkdirAll(opts.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return fmt.Errorf("state directory: %w", err)
 	}
 	if b.lock, err = pebble.LockDirectory(opts.Dir, opts.FS); err != nil {
-		return nil, fmt.Errorf("state directory %s: %w: another process may use it", opts.Dir, err)
+		return fmt.Errorf("state directory %s: %w: another process may use it", opts.Dir, err)
 	}
 	defer func() {
 		if err != nil && !b.leftBehind {
@@ -117,11 +134,11 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		}
 	}()
 	if err := b.clean(); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return fmt.Errorf("state directory: %w", err)
 	}
 	if restore.Base != nil {
 		if err := placeBase(ctx, opts, b.dbDir(), restore.Base, restore.Fetch); err != nil {
-			return nil, err
+			return err
 		}
 		for _, f := range restore.Base {
 			b.hashes[f.Name] = f
@@ -129,17 +146,17 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		b.hasBase = true
 	}
 	if err := b.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	overlay, err := building.wait()
 	if err != nil {
-		return nil, errors.Join(err, b.db.Close())
+		return errors.Join(err, b.db.Close())
 	}
 	for _, state := range overlay.present {
 		b.setPresent(state)
 	}
 	if err := b.findPresent(restore.States); err != nil {
-		return nil, errors.Join(err, b.db.Close())
+		return errors.Join(err, b.db.Close())
 	}
 	if overlay.len() > 0 {
 		b.overlay.Store(overlay)
@@ -157,8 +174,7 @@ func openBackend(ctx context.Context, opts Options, restore Restore, looking boo
 		b.begun = restore.Checkpoint
 	}
 	b.applied.Store(restore.Checkpoint)
-	b.compactions.begin()
-	return b, nil
+	return nil
 }
 
 func (b *Backend) dbDir() string { return b.opts.FS.PathJoin(b.opts.Dir, "db") }

@@ -146,7 +146,7 @@ func times(n, step int) []string {
 	return out
 }
 
-// The splits of one reader are read side by side, although each fetch brings all of both.
+// The splits of one reader are read side by side, although a fetch brings more of the quick one than may be handed on at once.
 func TestAlignedSplitsStayTogether(t *testing.T) {
 	c := newCluster(t, 2, "views")
 	const n, size = 2000, 10

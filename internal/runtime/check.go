@@ -28,7 +28,7 @@ func (j *Job) CheckSavepoint(ctx context.Context) (*Fit, error) {
 	probe := NewJob(cfg)
 	a := &attempt{
 		cfg: &probe.cfg, job: probe, graph: cfg.Graph, now: probe.cfg.Now, metrics: &probe.metrics, id: uuid.NewString(), logger: probe.cfg.Logger,
-		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, timeAlignment: source.NewTimeAlignment(), foreign: map[string]*kgo.Client{},
+		keyGroups: cfg.Checkpoint.KeyGroups, sources: map[*Node]source.Source{}, foreign: map[string]*kgo.Client{},
 	}
 	defer a.close()
 	last, err := a.look(ctx)
