@@ -92,10 +92,11 @@ const Overhead = 64 << 20
 const text = 40 << 20
 
 // Heap is what Go's runtime may have for a job, in bytes, so that the whole process stays under the budget and a quarter of it,
-// or the budget and about 100 MiB if that is more. The budget has shares for all that state needs; what is beside it is for
-// buffers of sources and sinks and for garbage.
+// or the budget and about 90 MiB if that is more. The budget has shares for all that state needs; what is beside it is for
+// buffers of sources and sinks and for garbage. The heap passes the limit by what is allocated while the collector is at work,
+// 25 MB for a moment with 512 MB: so that is left out.
 func Heap(o *checkpoint.Options) int64 {
-	return int64(o.Memory) + max(int64(o.Memory)/4-text-Overhead/4, Overhead)
+	return int64(o.Memory) + max(int64(o.Memory)/4-text-Overhead/2, Overhead/4*3)
 }
 
 // Budget is what a job needs if it uses all that it may, in bytes: its state, the producer's buffers and the program itself.

@@ -82,8 +82,11 @@ type attempt struct {
 	before *checkpoint.Pointer
 	// taken is the checkpoint that the recovery took for the last, 0 for none; readUpTo is behind its pointer.
 	taken, readUpTo int64
-	base            *baseWork
-	known           []checkpoint.Committed
+	// base is the one that is being written, nil if none is. baseWrote is what the last one wrote to the storage, liveBefore what
+	// the live maps took at the last checkpoint, both in bytes.
+	base                  *baseWork
+	baseWrote, liveBefore int64
+	known                 []checkpoint.Committed
 	// unread are the offsets of pointers that could not be read for a moment, and may still be needed.
 	unread []int64
 	// left is the checkpoint that the lineage has left behind, nil for none, and leftUnread that it could not be read for a moment.

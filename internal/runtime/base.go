@@ -20,7 +20,13 @@ type baseWork struct {
 // startBase begins a base with everything up to the checkpoint that was just committed, if one is due. At most one is
 // under way; an error ends the attempt, since Pebble is then ahead of what the pointers list.
 func (a *attempt) startBase(committed int64) {
-	if a.backend == nil || a.base != nil || !a.baseDue() && !a.memoryDue() {
+	if a.backend == nil {
+		return
+	}
+	bytes := a.stateBytes()
+	grown := bytes - a.liveBefore
+	a.liveBefore = bytes
+	if a.base != nil || !a.baseDue() && !a.memoryDue(bytes, grown, a.backend.PendingBytes()) {
 		return
 	}
 	a.backend.BeginBase(committed) // now, before another delta is added
@@ -56,10 +62,11 @@ func (a *attempt) baseDue() bool {
 func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
 	entries := int64(0)
 	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
-	if !a.pressed() {
-		return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), a.cfg.Checkpoint.BaseAfter)
+	after := baseAfter(&a.cfg.Checkpoint, a.baseWrote)
+	if a.stateBytes() <= a.share()/4*3 {
+		return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), after)
 	}
-	m := checkpoint.DecideMerge(sizes, math.MaxInt64/8, a.cfg.Checkpoint.BaseAfter) // only a base makes room
+	m := checkpoint.DecideMerge(sizes, math.MaxInt64/8, after) // only a base makes room
 	return underPressure(m, sizes, int64(a.cfg.Checkpoint.Memory)/32)
 }
 
@@ -86,18 +93,29 @@ func deltaSizes(deltas []checkpoint.Delta) []int64 {
 	return sizes
 }
 
-// memoryDue reports that the live maps need entries that may be evicted.
-func (a *attempt) memoryDue() bool {
-	// Without many changes since the last base another one would make hardly anything evictable. In memory a small entry takes
-	// about four times as much as in a delta: so this is when half of the share cannot go.
-	return a.pressed() && a.backend.PendingBytes() > int64(a.cfg.Checkpoint.Memory)/16
+// baseAfter is after how many bytes of deltas a base is due, if the last one wrote so many: three times as many, so that bases
+// write a third of what changed. But where a base rewrites much of a large state, that is no reason for a long list of
+// deltas, which lie in memory until then.
+func baseAfter(o *checkpoint.Options, wrote int64) checkpoint.Bytes {
+	return max(o.BaseAfter, min(checkpoint.Bytes(3*wrote), o.Memory/8))
 }
 
-// pressed reports that the live maps have most of their share of the budget, or more.
-func (a *attempt) pressed() bool {
-	var bytes int64
+// memoryDue reports that the live maps need entries that may be evicted, given their bytes, by how many they have grown since
+// the last checkpoint, and what the changes since the last base take. Maps that have come to rest below their share need none.
+func (a *attempt) memoryDue(bytes, grown, pending int64) bool {
+	// Without many changes since the last base another one would make hardly anything evictable. In memory a small entry takes
+	// about four times as much as in a delta: so this is when half of the share cannot go.
+	if pending <= int64(a.cfg.Checkpoint.Memory)/16 {
+		return false
+	}
+	// Writing a base takes a while: so long before they have more than their share. Maps that evict have all but that.
+	return bytes+2*max(grown, 0) > a.share()/32*31
+}
+
+// stateBytes is what the live maps of all subtasks take.
+func (a *attempt) stateBytes() (bytes int64) {
 	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
-	return bytes > a.share()/4*3
+	return bytes
 }
 
 // writeBase applies the deltas to Pebble, calls applied, and uploads the files that no base had before.
@@ -148,7 +166,7 @@ func (a *attempt) takeBase(p *checkpoint.Pointer) (uploaded int64, taken bool) {
 		}
 		p.Deltas = rest
 		uploaded = a.base.uploaded
-		a.base = nil
+		a.base, a.baseWrote = nil, uploaded
 		return uploaded, true
 	default:
 		return 0, false

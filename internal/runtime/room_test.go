@@ -86,6 +86,44 @@ func TestASubtaskThatIsStuckWaitsForTheBase(t *testing.T) {
 	})
 }
 
+// Bases that need not be are most of what is written to the storage with many keys.
+func TestABaseForMemoryIsWrittenWhereItHelps(t *testing.T) {
+	a := &attempt{cfg: &Config{}}
+	a.cfg.Checkpoint.Memory = 512 * checkpoint.MiB // a share of 160 MiB, and 32 MiB of changes
+	for _, tc := range []struct {
+		name                  string
+		live, grown, pendingM int64
+		want                  bool
+	}{
+		{"at rest with nineteen of twenty parts", 152, 0, 200, false},
+		{"evicting", 159, -1, 33, true},
+		{"evicting, with little that a base would make evictable", 159, 0, 32, false},
+		{"growing, and soon there", 120, 18, 33, true},
+		{"growing slowly", 120, 10, 200, false},
+		{"the first changes", 60, 60, 33, true},
+		{"less than before", 150, -60, 200, false},
+	} {
+		if got := a.memoryDue(tc.live<<20, tc.grown<<20, tc.pendingM<<20); got != tc.want {
+			t.Errorf("%s: %t", tc.name, got)
+		}
+	}
+}
+
+func TestABaseIsDueAfterThreeTimesWhatTheLastOneWrote(t *testing.T) {
+	for _, tc := range []struct{ after, memory, wrote, want checkpoint.Bytes }{
+		{32, 512, 0, 32},
+		{32, 512, 10, 32},
+		{32, 512, 15, 45},
+		{32, 512, 30, 64},
+		{100, 512, 30, 100},
+	} {
+		o := checkpoint.Options{BaseAfter: tc.after, Memory: tc.memory}
+		if got := baseAfter(&o, int64(tc.wrote)); got != tc.want {
+			t.Errorf("base_after %d, a budget of %d, %d written: %d, want %d", tc.after, tc.memory, tc.wrote, got, tc.want)
+		}
+	}
+}
+
 func TestALargeMergeUnderPressureIsABase(t *testing.T) {
 	for _, tc := range []struct {
 		is   checkpoint.Merge
