@@ -165,10 +165,20 @@ func (c *Coordinator) Tick(now time.Time) []Decision {
 	}
 	asked := len(c.savepoints) > 0 || c.stopping || c.record
 	if !c.dirty && !asked {
-		c.lastTrigger = now
+		c.triggered(now)
 		return []Decision{{Kind: DecideSkip}}
 	}
 	return []Decision{c.trigger(now)}
+}
+
+// triggered notes that an interval begins. One that begins a little late, as all do, does not make the next one late: else there
+// would be fewer checkpoints than the interval says.
+func (c *Coordinator) triggered(now time.Time) {
+	at := c.lastTrigger.Add(c.options.Interval)
+	if late := now.Sub(at); late < 0 || late >= c.options.Interval/8 {
+		at = now
+	}
+	c.lastTrigger = at
 }
 
 // NextWake returns when Tick should be called next; ok is false if only another input can change anything.
@@ -232,7 +242,8 @@ func (c *Coordinator) trigger(now time.Time) Decision {
 		}
 	}
 	c.flight = append(c.flight, f)
-	c.lastTrigger, c.dirty, c.record = now, false, false
+	c.triggered(now)
+	c.dirty, c.record = false, false
 	return c.decision(DecideTrigger, f)
 }
 

@@ -108,6 +108,8 @@ type attempt struct {
 	firstBatch sync.Once
 	// nextTrigger is when a checkpoint is triggered at the soonest, the zero time for any moment; nil before the coordinator begins.
 	nextTrigger atomic.Pointer[time.Time]
+	// travel is how long the last barrier took through the whole dataflow, in nanoseconds; 0 before there was one.
+	travel atomic.Int64
 }
 
 // build makes every chain and what feeds it. Operators declare their states here, so what does not fit is found before
@@ -291,20 +293,36 @@ func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoin
 // mostMargin is how long before a barrier a source does not rest any more, at most.
 const mostMargin = 25 * time.Millisecond
 
+// often is up to which interval a source is asked for what it has once a checkpoint, if it has little: at longer ones that would not
+// spare much.
+const often = 40 * time.Millisecond
+
 // rest is how long a source may leave its input with the brokers after a fetch that took so long, 0 or less for not at all: what
 // becomes of it is not committed before the next barrier. Before that it has the margin, and rests no longer than this at a time:
-// so whatever gathers meanwhile is processed before the barrier, by a job that keeps up at all. If a fetch takes long, the brokers are
-// far away, or little comes, and there is nothing to gain.
+// so whatever gathers meanwhile is processed before the barrier, by a job that keeps up at all. If a fetch takes long, the brokers
+// are far away, or little comes, and there is nothing to gain.
+//
+// With short intervals most fetches would be those within the margin. So where the last barrier found nothing in its way, there is
+// one fetch a checkpoint, as late as it can be.
 func (a *attempt) rest(took time.Duration) time.Duration {
 	next := a.nextTrigger.Load()
 	if next == nil || next.IsZero() || a.atLeastOnce() {
 		return 0
 	}
-	margin := min(a.cfg.Checkpoint.Interval/4, mostMargin)
+	interval := a.cfg.Checkpoint.Interval
+	margin := min(interval/4, mostMargin)
 	if took > margin/2 {
 		return 0
 	}
-	return min(time.Until(*next)-margin, margin)
+	left := time.Until(*next)
+	if travel := time.Duration(a.travel.Load()); interval <= often && travel > 0 && travel < margin/2 {
+		late := margin/4 + took
+		if left <= late {
+			left += interval
+		}
+		return left - late
+	}
+	return min(left-margin, margin)
 }
 
 func (a *attempt) store() operators.StateStore {

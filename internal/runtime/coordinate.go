@@ -299,7 +299,9 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 		c.a.cfg.Fault.At(fault.BarriersSent)
 	case checkpoint.DecidePersist:
 		// DecidePrepare comes with it: the worker does both side by side.
-		c.work[0] <- c.flight[d.Checkpoint]
+		f := c.flight[d.Checkpoint]
+		c.a.travel.Store(int64(time.Since(f.began)))
+		c.work[0] <- f
 	case checkpoint.DecideCommit:
 		c.work[1] <- c.flight[d.Checkpoint]
 	case checkpoint.DecideComplete:
