@@ -24,7 +24,7 @@ type Coordinator struct {
 	// first is the ID of the attempt's own first checkpoint; nothing is triggered before it is committed.
 	first int64
 
-	lastTrigger time.Time // or the attempt's start, or the last time a checkpoint was skipped
+	lastTrigger time.Time // or the attempt's start, or the last time a checkpoint was skipped; by schedule, if that was a little late
 	lastEnd     time.Time // when the last checkpoint completed
 	dirty       bool      // something happened since the last barrier
 	savepoints  []string  // asked for and not yet triggered

@@ -38,8 +38,8 @@ type Options struct {
 	Retained int `yaml:"retained"`
 	// Memory is the budget for state in memory, for the whole process: live values, deltas and Pebble's cache. Default 512MiB.
 	Memory Bytes `yaml:"memory"`
-	// BaseAfter is how many bytes of deltas gather before they are written into a new base: or three times what the last base wrote,
-	// if that is more, up to an eighth of Memory. More means fewer uploads and a longer restore. Default 32MiB.
+	// BaseAfter is how many bytes of deltas gather before they are written into a new base; up to twice as many where the last base
+	// wrote much. More means fewer uploads and a longer restore. Default 32MiB.
 	BaseAfter Bytes `yaml:"base_after"`
 	// LocalDir is the directory for working state. Nothing in it is needed to recover, it only makes a restart on the same
 	// machine quicker. Default: "weir" in the user's cache directory, or in the temporary directory if there is none.

@@ -302,11 +302,12 @@ func TestReportsAreReadByPrograms(t *testing.T) {
 	}
 }
 
-// What Go's runtime may have, with the program itself, is at most the budget and a quarter of it, or about 100 MiB.
+// What Go's runtime may have, with the program itself and what a collection overshoots, is at most the budget and a quarter of it,
+// or about 90 MiB.
 func TestTheHeapLeavesRoomForTheRestOfTheProcess(t *testing.T) {
 	for _, memory := range []int64{16 << 20, 512e6, 512 << 20, 8 << 30} {
 		heap := Heap(&checkpoint.Options{Memory: checkpoint.Bytes(memory)})
-		if most := memory + max(memory/4, 110<<20); heap <= memory || heap+text > most {
+		if most := memory + max(memory/4, 104<<20); heap <= memory || heap+text+16<<20 > most {
 			t.Errorf("of a budget of %d the heap may have %d", memory, heap)
 		}
 	}

@@ -57,14 +57,14 @@ type Space struct {
 // Disk judges the room for state. State is the size of the last checkpoint, in bytes.
 //
 // A new base is written beside the one that it replaces, and a directory that is the storage holds files that are about to
-// be deleted as well: twice the state, and twice what gathers between bases.
+// be deleted as well: twice the state, and twice what gathers between bases, which is up to two base_after.
 func Disk(s Space, state int64, o *checkpoint.Options) []Finding {
 	l := list{check: "disk"}
 	subject := s.What + " " + s.Path
 	if s.Err != nil {
 		return []Finding{Unknown(l.check, subject, s.Err)}
 	}
-	need := uint64(2*state) + 2*uint64(o.BaseAfter)
+	need := uint64(2*state) + 4*uint64(o.BaseAfter)
 	const remedy = "make room, or use another disk"
 	switch {
 	case s.Free < uint64(o.BaseAfter)/2:
@@ -94,7 +94,7 @@ const text = 40 << 20
 // Heap is what Go's runtime may have for a job, in bytes, so that the whole process stays under the budget and a quarter of it,
 // or the budget and about 90 MiB if that is more. The budget has shares for all that state needs; what is beside it is for
 // buffers of sources and sinks and for garbage. The heap passes the limit by what is allocated while the collector is at work,
-// 25 MB for a moment with 512 MB: so that is left out.
+// by 25 MB with a budget of 512 MB: so a part of it is left out.
 func Heap(o *checkpoint.Options) int64 {
 	return int64(o.Memory) + max(int64(o.Memory)/4-text-Overhead/2, Overhead/4*3)
 }

@@ -82,11 +82,11 @@ type attempt struct {
 	before *checkpoint.Pointer
 	// taken is the checkpoint that the recovery took for the last, 0 for none; readUpTo is behind its pointer.
 	taken, readUpTo int64
-	// base is the one that is being written, nil if none is. baseWrote is what the last one wrote to the storage, liveBefore what
-	// the live maps took at the last checkpoint, both in bytes.
-	base                  *baseWork
-	baseWrote, liveBefore int64
-	known                 []checkpoint.Committed
+	// base is the one that is being written, nil if none is; baseWrote is what the attempt's last one wrote to the storage, in bytes.
+	base      *baseWork
+	baseWrote int64
+	looked    time.Time // at the sizes of the live maps, zero before the first checkpoint
+	known     []checkpoint.Committed
 	// unread are the offsets of pointers that could not be read for a moment, and may still be needed.
 	unread []int64
 	// left is the checkpoint that the lineage has left behind, nil for none, and leftUnread that it could not be read for a moment.
@@ -108,8 +108,8 @@ type attempt struct {
 	firstBatch sync.Once
 	// nextTrigger is when a checkpoint is triggered at the soonest, the zero time for any moment; nil before the coordinator begins.
 	nextTrigger atomic.Pointer[time.Time]
-	// travel is how long the last barrier took through the whole dataflow, in nanoseconds; 0 before there was one.
-	travel atomic.Int64
+	// smooth counts the checkpoints in a row that found nothing in their way.
+	smooth atomic.Int32
 }
 
 // build makes every chain and what feeds it. Operators declare their states here, so what does not fit is found before
@@ -293,29 +293,31 @@ func (a *attempt) atLeastOnce() bool { return a.cfg.Checkpoint.Mode == checkpoin
 // mostMargin is how long before a barrier a source does not rest any more, at most.
 const mostMargin = 25 * time.Millisecond
 
-// often is up to which interval a source is asked for what it has once a checkpoint, if it has little: at longer ones that would not
-// spare much.
-const often = 40 * time.Millisecond
+const (
+	// often is up to which interval a source is asked for what it has once a checkpoint, if it has little: at longer ones that would
+	// not spare much. It is as long as a source rests at most.
+	often = 20 * time.Millisecond
+	// smoothEnough is how many checkpoints in a row must have found nothing in their way before that.
+	smoothEnough = 8
+)
 
 // rest is how long a source may leave its input with the brokers after a fetch that took so long, 0 or less for not at all: what
-// becomes of it is not committed before the next barrier. Before that it has the margin, and rests no longer than this at a time:
-// so whatever gathers meanwhile is processed before the barrier, by a job that keeps up at all. If a fetch takes long, the brokers
-// are far away, or little comes, and there is nothing to gain.
+// becomes of it is not committed before the next barrier. If a fetch takes long, the brokers are far away, or little comes, and
+// there is nothing to gain. Before a barrier it has the margin, and rests no longer than this at a time: so whatever gathers
+// meanwhile is processed before the barrier, by a job that keeps up at all.
 //
-// With short intervals most fetches would be those within the margin. So where the last barrier found nothing in its way, there is
-// one fetch a checkpoint, as late as it can be.
+// With short intervals most fetches would be those within the margin. So while checkpoints find nothing in their way, there is one
+// fetch for each, as late before the barrier as it can be. What comes behind it waits for the next.
 func (a *attempt) rest(took time.Duration) time.Duration {
 	next := a.nextTrigger.Load()
 	if next == nil || next.IsZero() || a.atLeastOnce() {
 		return 0
 	}
-	interval := a.cfg.Checkpoint.Interval
-	margin := min(interval/4, mostMargin)
-	if took > margin/2 {
+	interval, margin, left := a.cfg.Checkpoint.Interval, a.margin(), time.Until(*next)
+	if took > margin/2 || left <= 0 {
 		return 0
 	}
-	left := time.Until(*next)
-	if travel := time.Duration(a.travel.Load()); interval <= often && travel > 0 && travel < margin/2 {
+	if interval <= often && a.smooth.Load() >= smoothEnough {
 		late := margin/4 + took
 		if left <= late {
 			left += interval
@@ -323,6 +325,31 @@ func (a *attempt) rest(took time.Duration) time.Duration {
 		return left - late
 	}
 	return min(left-margin, margin)
+}
+
+func (a *attempt) margin() time.Duration { return min(a.cfg.Checkpoint.Interval/4, mostMargin) }
+
+// foundFree notes whether a checkpoint found nothing in its way: it was committed in its interval, and its barriers were through at
+// once, with nothing left behind them that had been fetched before.
+func (a *attempt) foundFree(c *completion, took time.Duration) {
+	o := &a.cfg.Checkpoint
+	if !c.behind && c.travel < a.margin()/2 && took+o.MinPause < o.Interval-a.margin() {
+		a.smooth.Add(1)
+	} else {
+		a.smooth.Store(0)
+	}
+}
+
+// chains are those of all subtasks.
+func (a *attempt) chains() []*chain {
+	var all []*chain
+	for _, r := range a.readers {
+		all = append(all, r.chain)
+	}
+	for _, o := range a.operators {
+		all = append(all, o.chain)
+	}
+	return all
 }
 
 func (a *attempt) store() operators.StateStore {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/weirstream/weir/checkpoint"
 	"github.com/weirstream/weir/internal/fault"
@@ -23,10 +24,8 @@ func (a *attempt) startBase(committed int64) {
 	if a.backend == nil {
 		return
 	}
-	bytes := a.stateBytes()
-	grown := bytes - a.liveBefore
-	a.liveBefore = bytes
-	if a.base != nil || !a.baseDue() && !a.memoryDue(bytes, grown, a.backend.PendingBytes()) {
+	full := a.soonFull(time.Now())
+	if a.base != nil || !a.baseDue() && !(full && a.backend.PendingBytes() > int64(a.cfg.Checkpoint.Memory)/16) {
 		return
 	}
 	a.backend.BeginBase(committed) // now, before another delta is added
@@ -60,14 +59,17 @@ func (a *attempt) baseDue() bool {
 }
 
 func (a *attempt) decideMerge(sizes []int64) checkpoint.Merge {
-	entries := int64(0)
-	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { entries += s.StateEntries.Load() })
+	var entries, live int64
+	a.metrics.Each(func(_ string, _ int, s *StepMetrics) {
+		entries += s.StateEntries.Load()
+		live += s.StateBytes.Load()
+	})
 	after := baseAfter(&a.cfg.Checkpoint, a.baseWrote)
-	if a.stateBytes() <= a.share()/4*3 {
+	if live <= a.share()/4*3 {
 		return checkpoint.DecideMerge(sizes, a.backend.LiveBytes(entries), after)
 	}
-	m := checkpoint.DecideMerge(sizes, math.MaxInt64/8, after) // only a base makes room
-	return underPressure(m, sizes, int64(a.cfg.Checkpoint.Memory)/32)
+	// What a merge of much takes for a moment is not there.
+	return underPressure(checkpoint.DecideMerge(sizes, math.MaxInt64/8, after), sizes, int64(a.cfg.Checkpoint.Memory)/32)
 }
 
 // underPressure turns a merge of more than most bytes into a base: it would need more memory than it merges, and makes no room.
@@ -93,30 +95,42 @@ func deltaSizes(deltas []checkpoint.Delta) []int64 {
 	return sizes
 }
 
-// baseAfter is after how many bytes of deltas a base is due, if the last one wrote so many: three times as many, so that bases
-// write a third of what changed. But where a base rewrites much of a large state, that is no reason for a long list of
-// deltas, which lie in memory until then.
+// baseAfter is after how many bytes of deltas a base is due, if the last one of the attempt wrote so many: three times as many, so
+// that bases write a third of what changed. But the option is what people set for the time of a recovery, and deltas lie in memory
+// until they are in a base.
 func baseAfter(o *checkpoint.Options, wrote int64) checkpoint.Bytes {
-	return max(o.BaseAfter, min(checkpoint.Bytes(3*wrote), o.Memory/8))
+	return max(o.BaseAfter, min(checkpoint.Bytes(3*wrote), 2*o.BaseAfter, o.Memory/8))
 }
 
-// memoryDue reports that the live maps need entries that may be evicted, given their bytes, by how many they have grown since
-// the last checkpoint, and what the changes since the last base take. Maps that have come to rest below their share need none.
-func (a *attempt) memoryDue(bytes, grown, pending int64) bool {
-	// Without many changes since the last base another one would make hardly anything evictable. In memory a small entry takes
-	// about four times as much as in a delta: so this is when half of the share cannot go.
-	if pending <= int64(a.cfg.Checkpoint.Memory)/16 {
-		return false
+// soonFull reports whether a subtask's live maps have their part of the budget, or will have it when a base that is begun now is
+// written: then there should be entries that may be evicted. It is asked once a checkpoint. Maps that have come to rest below
+// their part need nothing. Without many changes since the last base another one would not help: in memory a small entry takes
+// about four times as much as in a delta, so that with a sixteenth of the budget half of the share cannot go.
+func (a *attempt) soonFull(now time.Time) (full bool) {
+	passed := now.Sub(a.looked)
+	for _, c := range a.chains() {
+		live := c.live.Load()
+		if !a.looked.IsZero() {
+			full = fills(live, live-c.liveBefore, passed, a.budget) || full
+		}
+		c.liveBefore = live
 	}
-	// Writing a base takes a while: so long before they have more than their share. Maps that evict have all but that.
-	return bytes+2*max(grown, 0) > a.share()/32*31
+	a.looked = now
+	return full
 }
 
-// stateBytes is what the live maps of all subtasks take.
-func (a *attempt) stateBytes() (bytes int64) {
-	a.metrics.Each(func(_ string, _ int, s *StepMetrics) { bytes += s.StateBytes.Load() })
-	return bytes
+// fills reports whether maps that have grown by so many bytes in the time that has passed have no more room soon. Those that
+// evict have all but a few bytes of their part.
+func fills(live, grown int64, passed time.Duration, budget int64) bool {
+	soon := float64(live)
+	if grown > 0 && passed > 0 {
+		soon += float64(grown) * max(2, float64(baseTakes)/float64(passed))
+	}
+	return soon > float64(budget)/64*63
 }
+
+// baseTakes is about what writing a base takes that is written for the sake of memory.
+const baseTakes = time.Second
 
 // writeBase applies the deltas to Pebble, calls applied, and uploads the files that no base had before.
 func (a *attempt) writeBase(ctx context.Context, upTo int64, known map[[32]byte]checkpoint.File, applied func()) (b *checkpoint.Base, uploaded int64, err error) {

@@ -23,6 +23,9 @@ type chain struct {
 	tables []operators.Table
 	// waited is how long the subtask has waited for room since the last barrier.
 	waited time.Duration
+	// live is what the live maps took at the last barrier, in bytes; liveBefore the same when it was last looked at.
+	live       atomic.Int64
+	liveBefore int64
 }
 
 // exchangeOut is the upstream end of an edge.
@@ -111,6 +114,8 @@ type snapshot struct {
 	splits     []splitPosition
 	// pause is how long the freezing took.
 	pause time.Duration
+	// behind says that a source had fetched records that are behind its barrier.
+	behind bool
 }
 
 type frozenState struct {

@@ -26,6 +26,10 @@ type completion struct {
 	drained     bool // final, as somebody asked for it
 	began       time.Time
 	deadline    time.Time
+	// travel is how long the barriers took through the whole dataflow; behind, that a source had records fetched that are behind its
+	// barrier.
+	travel time.Duration
+	behind bool
 
 	// The workers'. Of delta, the changes, placed says where they are; both are nil if there are none.
 	delta                    *pebblestate.DeltaWriter

@@ -205,6 +205,7 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 	case *snapshot:
 		if f := c.flight[m.checkpoint]; f != nil {
 			f.snapshots = append(f.snapshots, m)
+			f.behind = f.behind || m.behind
 		}
 		return c.coord.Ack(m.subtask, m.checkpoint)
 	case alignment:
@@ -214,6 +215,9 @@ func (c *coordination) input(m any) []checkpoint.Decision {
 	case prepared:
 		return c.coord.Prepared(m.checkpoint)
 	case committed:
+		if f := c.flight[m.checkpoint]; f != nil {
+			c.a.foundFree(f, time.Since(f.began))
+		}
 		c.activity()
 		c.committed = m.checkpoint
 		return append(c.coord.Committed(m.checkpoint, c.now()), c.recorded(m.checkpoint)...)
@@ -300,7 +304,7 @@ func (c *coordination) carryOut(d checkpoint.Decision) error {
 	case checkpoint.DecidePersist:
 		// DecidePrepare comes with it: the worker does both side by side.
 		f := c.flight[d.Checkpoint]
-		c.a.travel.Store(int64(time.Since(f.began)))
+		f.travel = time.Since(f.began)
 		c.work[0] <- f
 	case checkpoint.DecideCommit:
 		c.work[1] <- c.flight[d.Checkpoint]

@@ -37,30 +37,54 @@ func TestASourceRestsBetweenBarriersOnly(t *testing.T) {
 	}
 }
 
-// Where a barrier finds nothing in its way and checkpoints are frequent, a source is asked once a checkpoint: as late as a fetch
-// and what it brings can be through before the barrier, and not again before that one.
+// Where checkpoints are frequent and find nothing in their way, a source is asked once for each: as late as a fetch and what it
+// brings can be through before the barrier, and not again before that one.
 func TestASourceIsFetchedFromOnceAShortInterval(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tc := range []struct {
-		name                   string
-		left, interval, travel time.Duration
-		want                   time.Duration // for a fetch of 1 ms
+		name           string
+		left, interval time.Duration
+		smooth         int32
+		want           time.Duration // for a fetch of 1 ms
 	}{
-		{"after a barrier", 19 * ms, 20 * ms, ms, 16750 * time.Microsecond},
-		{"the fetch of the interval was long ago", 4 * ms, 20 * ms, ms, 1750 * time.Microsecond},
-		{"just after it", 2 * ms, 20 * ms, ms, 19750 * time.Microsecond},
-		{"no barrier yet", 19 * ms, 20 * ms, 0, 5 * ms},
-		{"the last barrier was held up", 19 * ms, 20 * ms, 3 * ms, 5 * ms},
-		{"a long interval", 90 * ms, 100 * ms, ms, 25 * ms},
+		{"after a barrier", 19 * ms, 20 * ms, 8, 16750 * time.Microsecond},
+		{"the fetch of the interval was long ago", 4 * ms, 20 * ms, 9, 1750 * time.Microsecond},
+		{"just after it", 2 * ms, 20 * ms, 8, 19750 * time.Microsecond},
+		{"the barrier is late", -1, 20 * ms, 8, 0},
+		{"not often enough", 19 * ms, 20 * ms, 7, 5 * ms},
+		{"a longer interval", 19 * ms, 24 * ms, 8, 6 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &attempt{cfg: &Config{Checkpoint: checkpoint.Options{Interval: tc.interval, Mode: checkpoint.ExactlyOnce}}}
 			next := time.Now().Add(tc.left)
 			a.nextTrigger.Store(&next)
-			a.travel.Store(int64(tc.travel))
-			if got := a.rest(ms); got != tc.want {
+			a.smooth.Store(tc.smooth)
+			if got := max(0, a.rest(ms)); got != tc.want {
 				t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 			}
 		})
+	}
+}
+
+// Whatever a checkpoint finds in its way ends that.
+func TestACheckpointThatIsHeldUpIsNoted(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name                string
+		travel, took, pause time.Duration
+		behind, free        bool
+	}{
+		{"nothing", ms, 10 * ms, 0, false, true},
+		{"the barriers took long", 3 * ms, 10 * ms, 0, false, false},
+		{"records were behind a barrier that were fetched before", ms, 10 * ms, 0, true, false},
+		{"the commit took long", ms, 16 * ms, 0, false, false},
+		{"the pause moves the next one", ms, 10 * ms, 6 * ms, false, false},
+	} {
+		a := &attempt{cfg: &Config{Checkpoint: checkpoint.Options{Interval: 20 * ms, MinPause: tc.pause}}}
+		a.smooth.Store(3)
+		a.foundFree(&completion{travel: tc.travel, behind: tc.behind}, tc.took)
+		if got := a.smooth.Load() == 4; got != tc.free || !got && a.smooth.Load() != 0 {
+			t.Errorf("%s: %d in a row, of 3 before", tc.name, a.smooth.Load())
+		}
 	}
 }

@@ -67,6 +67,7 @@ func (c *chain) stateBytes() (total int64) {
 
 // tell publishes the size of the live maps.
 func (c *chain) tell() {
+	total := int64(0)
 	for _, s := range c.stages {
 		entries, bytes := int64(0), int64(0)
 		for _, t := range s.ctx.Tables() {
@@ -75,7 +76,9 @@ func (c *chain) tell() {
 		}
 		s.metrics.StateEntries.Store(entries)
 		s.metrics.StateBytes.Store(bytes)
+		total += bytes
 	}
+	c.live.Store(total)
 }
 
 // makeRoom is called after every message, with the number of its events. If nothing helps but a base, and one is being

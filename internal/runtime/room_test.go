@@ -87,25 +87,41 @@ func TestASubtaskThatIsStuckWaitsForTheBase(t *testing.T) {
 }
 
 // Bases that need not be are most of what is written to the storage with many keys.
-func TestABaseForMemoryIsWrittenWhereItHelps(t *testing.T) {
-	a := &attempt{cfg: &Config{}}
-	a.cfg.Checkpoint.Memory = 512 * checkpoint.MiB // a share of 160 MiB, and 32 MiB of changes
+func TestMapsThatAreSoonFullNeedABase(t *testing.T) {
 	for _, tc := range []struct {
-		name                  string
-		live, grown, pendingM int64
-		want                  bool
+		name        string
+		live, grown int64 // of 128 MiB
+		passed      time.Duration
+		want        bool
 	}{
-		{"at rest with nineteen of twenty parts", 152, 0, 200, false},
-		{"evicting", 159, -1, 33, true},
-		{"evicting, with little that a base would make evictable", 159, 0, 32, false},
-		{"growing, and soon there", 120, 18, 33, true},
-		{"growing slowly", 120, 10, 200, false},
-		{"the first changes", 60, 60, 33, true},
-		{"less than before", 150, -60, 200, false},
+		{"at rest with nineteen of twenty parts", 122, 0, time.Second, false},
+		{"evicting", 127, -1, time.Second, true},
+		{"growing, and full in two checkpoints", 100, 14, time.Second, true},
+		{"growing slowly", 100, 12, time.Second, false},
+		{"growing, and full before a base is written", 100, 1, 20 * time.Millisecond, true},
+		{"less than before", 120, -60, time.Second, false},
 	} {
-		if got := a.memoryDue(tc.live<<20, tc.grown<<20, tc.pendingM<<20); got != tc.want {
+		if got := fills(tc.live<<20, tc.grown<<20, tc.passed, 128<<20); got != tc.want {
 			t.Errorf("%s: %t", tc.name, got)
 		}
+	}
+}
+
+// Each subtask has its part: one that is full counts although the others have room, and what was there at first is no growth.
+func TestOneFullSubtaskIsEnough(t *testing.T) {
+	full, empty := &chain{}, &chain{}
+	a := &attempt{budget: 1000, readers: []*sourceSubtask{{subtask: subtask{chain: empty}}}, operators: []*operatorSubtask{{subtask: subtask{chain: full}}}}
+	full.live.Store(600)
+	now := time.Now()
+	if a.soonFull(now) {
+		t.Error("what a subtask has at the first look counts as growth")
+	}
+	if a.soonFull(now.Add(time.Second)) {
+		t.Error("a subtask at rest with three fifths of its part needs a base")
+	}
+	full.live.Store(990)
+	if !a.soonFull(now.Add(2 * time.Second)) {
+		t.Error("a subtask that is full needs none")
 	}
 }
 
@@ -115,7 +131,10 @@ func TestABaseIsDueAfterThreeTimesWhatTheLastOneWrote(t *testing.T) {
 		{32, 512, 10, 32},
 		{32, 512, 15, 45},
 		{32, 512, 30, 64},
+		{32, 8192, 500, 64},
+		{32, 400, 20, 50},
 		{100, 512, 30, 100},
+		{1, 512, 30, 2},
 	} {
 		o := checkpoint.Options{BaseAfter: tc.after, Memory: tc.memory}
 		if got := baseAfter(&o, int64(tc.wrote)); got != tc.want {

@@ -71,7 +71,7 @@ func (s *sourceSubtask) run(ctx context.Context) error {
 				}
 			}
 		case id := <-s.barriers:
-			if err := s.barrier(id); err != nil {
+			if err := s.barrier(id, len(s.events) > 0); err != nil {
 				return err
 			}
 		case <-s.wake():
@@ -114,7 +114,7 @@ func (s *sourceSubtask) handle(ev source.Event) error {
 	case source.EventEnd:
 		// A barrier that was sent before a drain is of a checkpoint that is not marked as drained.
 		for len(s.barriers) > 0 {
-			if err := s.barrier(<-s.barriers); err != nil {
+			if err := s.barrier(<-s.barriers, false); err != nil {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func (s *sourceSubtask) batch(b *source.Batch) error {
 		if len(s.barriers) > 0 && i > 0 {
 			split.Offset, split.LeaderEpoch = b.Records[i].Offset, b.LeaderEpoch
 			position.offset.Store(split.Offset)
-			if err := s.barrier(<-s.barriers); err != nil {
+			if err := s.barrier(<-s.barriers, true); err != nil {
 				return err
 			}
 			s.dirty.Store(true)
@@ -236,13 +236,15 @@ func (s *sourceSubtask) generate() error {
 	return nil
 }
 
-func (s *sourceSubtask) barrier(id int64) error {
+// barrier snapshots the subtask; behind says that there are records behind the barrier that could have been before it.
+func (s *sourceSubtask) barrier(id int64, behind bool) error {
 	s.dirty.Store(false)
 	s.chain.moved.Store(false)
 	snap, err := s.chain.barrier(id)
 	if err != nil {
 		return err
 	}
+	snap.behind = behind
 	for i := range s.splits {
 		split := s.splits[i]
 		split.MaxTimestamps = nil
