@@ -66,6 +66,27 @@ var mistakesOfTheRuntime = []mutant{
 		Package: "./job", Test: "TestEveryChangeIsRestoredWhereverItIsKept",
 	},
 	{
+		Name: "a-cut-batch-is-not-noted", What: "a source rests long although its barriers leave records behind",
+		File:    "internal/runtime/subtask.go",
+		Old:     "s.barrier(<-s.barriers, true)",
+		New:     "s.barrier(<-s.barriers, false)",
+		Package: "./internal/runtime", Test: "TestABarrierThatCutsABatchLeavesRecordsBehind",
+	},
+	{
+		Name: "a-late-barrier-is-rested-over", What: "a source rests past a barrier that is overdue",
+		File:    "internal/runtime/attempt.go",
+		Old:     "took > margin/2 || left <= 0 {",
+		New:     "took > margin/2 {",
+		Package: "./internal/runtime", Test: "TestASourceIsFetchedFromOnceAShortInterval",
+	},
+	{
+		Name: "a-full-subtask-has-others", What: "a base for memory waits until every subtask is full",
+		File:    "internal/runtime/base.go",
+		Old:     "full = fills(live, live-c.liveBefore, passed, a.budget) || full",
+		New:     "full = fills(live, live-c.liveBefore, passed, a.budget)",
+		Package: "./internal/runtime", Test: "TestOneFullSubtaskIsEnough",
+	},
+	{
 		Name: "base-drops-a-delta-too-many", What: "a delta that the base does not have is dropped with those that it has",
 		File:    "internal/runtime/base.go",
 		Old:     "\t\t\tif d.Checkpoint > b.Checkpoint {\n",

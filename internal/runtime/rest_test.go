@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/checkpoint"
+	"github.com/weirstream/weir/operators"
+	"github.com/weirstream/weir/source"
+	"github.com/weirstream/weir/stream"
 )
 
 // A source rests only while a barrier is known to be far away, and never for longer than it has to catch up.
@@ -85,6 +88,47 @@ func TestACheckpointThatIsHeldUpIsNoted(t *testing.T) {
 		a.foundFree(&completion{travel: tc.travel, behind: tc.behind}, tc.took)
 		if got := a.smooth.Load() == 4; got != tc.free || !got && a.smooth.Load() != 0 {
 			t.Errorf("%s: %d in a row, of 3 before", tc.name, a.smooth.Load())
+		}
+	}
+}
+
+// A barrier notes what it leaves behind: here the rest of a batch that it cuts.
+func TestABarrierThatCutsABatchLeavesRecordsBehind(t *testing.T) {
+	a := &attempt{cfg: &Config{Listener: &checkpoint.Listener{OnSnapshot: func(checkpoint.SnapshotEvent) {}}}, ctx: t.Context(), budget: 1}
+	a.coord = &coordination{a: a, in: make(chan any, 4)}
+	st, _ := clockwork(1)
+	st.ctx = &operators.Context{}
+	s := &sourceSubtask{
+		subtask: subtask{a: a, chain: &chain{stages: []*stage{st}}}, node: &Node{Name: "in"},
+		barriers: make(chan int64, 2), splits: make([]checkpoint.Split, 1),
+	}
+	s.positions.Store(&[]*position{{}})
+	s.decode = func(_ int32, r *stream.Record) error {
+		if r.Offset == 1 {
+			s.barriers <- 5
+		}
+		return nil
+	}
+	b := source.Batch{Records: []stream.Record{{Offset: 0}, {Offset: 1}, {Offset: 2}}, Next: 3}
+	if err := s.batch(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.barrier(6, len(s.events) > 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		offset int64
+		behind bool
+	}{{2, true}, {3, false}} {
+		for {
+			snap, ok := (<-a.coord.in).(*snapshot)
+			if !ok {
+				continue // the first records are through
+			}
+			if got := snap.splits[0].split.Offset; got != want.offset || snap.behind != want.behind {
+				t.Errorf("a barrier at %d, records behind it: %t; want %d, %t", got, snap.behind, want.offset, want.behind)
+			}
+			break
 		}
 	}
 }

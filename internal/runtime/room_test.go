@@ -110,7 +110,7 @@ func TestMapsThatAreSoonFullNeedABase(t *testing.T) {
 // Each subtask has its part: one that is full counts although the others have room, and what was there at first is no growth.
 func TestOneFullSubtaskIsEnough(t *testing.T) {
 	full, empty := &chain{}, &chain{}
-	a := &attempt{budget: 1000, readers: []*sourceSubtask{{subtask: subtask{chain: empty}}}, operators: []*operatorSubtask{{subtask: subtask{chain: full}}}}
+	a := &attempt{budget: 1000, readers: []*sourceSubtask{{subtask: subtask{chain: full}}}, operators: []*operatorSubtask{{subtask: subtask{chain: empty}}}}
 	full.live.Store(600)
 	now := time.Now()
 	if a.soonFull(now) {
