@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/weirstream/weir/stream"
@@ -130,9 +131,18 @@ const fetched = 400
 
 // produceTimes writes one partition and the other in small record batches.
 func produceTimes(c *cluster, partitions ...[]string) {
+	c.t.Helper()
+	cl := c.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	defer cl.Close()
 	for i, all := range partitions {
 		for some := range slices.Chunk(all, 50) {
-			c.produce("views", int32(i), some...)
+			var recs []*kgo.Record
+			for _, at := range some {
+				recs = append(recs, &kgo.Record{Topic: "views", Partition: int32(i), Value: []byte(at)})
+			}
+			if err := cl.ProduceSync(c.t.Context(), recs...).FirstErr(); err != nil {
+				c.t.Fatal(err)
+			}
 		}
 	}
 }
