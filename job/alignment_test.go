@@ -66,17 +66,15 @@ func aligned(o source.KafkaOptions, pass func(partition int32, value int64)) *jo
 	return g
 }
 
-// over stops whoever comes to one of the hurdles. The partition after awaits the first of them before its first record.
-func over(after int32, hurdles ...*hurdle) func(int32, int64) {
+// over stops whoever comes to the hurdle. The partition after awaits that before its first record.
+func over(after int32, h *hurdle) func(int32, int64) {
 	return func(partition int32, value int64) {
 		if partition == after && value == 0 {
-			<-hurdles[0].reached
+			<-h.reached
 		}
-		for _, h := range hurdles {
-			if h.partition == partition && h.value == value {
-				close(h.reached)
-				<-h.goOn
-			}
+		if h.partition == partition && h.value == value {
+			close(h.reached)
+			<-h.goOn
 		}
 	}
 }
@@ -146,7 +144,7 @@ func (r *running) waits(partition int32, at int64, leftOut *atomic.Int64) {
 
 // A job that is drained while a partition waits for another ends, with a result of each record that it has read.
 func TestADrainEndsAJobWhosePartitionsWait(t *testing.T) {
-	const n = 1000
+	const n = 2000
 	c := newCluster(t, "in", "out")
 	c.line(0, n)
 	c.line(1, n)
@@ -199,7 +197,7 @@ func TestADrainEndsAJobWhosePartitionsWait(t *testing.T) {
 // A job whose input ends does so whoever waits: who is waited for ends before its log does, and who waits may have been fetched to
 // its end.
 func TestABoundedJobEndsAlthoughPartitionsWait(t *testing.T) {
-	const n, slow = 1000, 400
+	const n, slow = 2000, 400
 	for _, quick := range []int{n, heldAt + alignedDrift + alignedSlack + 10} {
 		t.Run(fmt.Sprint("quick=", quick), func(t *testing.T) {
 			c := newCluster(t, "in", "out")
@@ -227,29 +225,25 @@ func TestABoundedJobEndsAlthoughPartitionsWait(t *testing.T) {
 	}
 }
 
-// A partition that is added to the topic while the job runs waits for the others, and they for it.
+// A partition that is added to the topic while the job runs waits for the others, and all is read in the end.
 func TestAnAddedPartitionIsAligned(t *testing.T) {
-	const n, added, addedHeldAt = 1000, 4, 500
+	const n, added = 2000, 4
 	c := newCluster(t, "in", "out")
 	// The old one is read by the other subtask, so that one can be held alone.
 	owner := int32(source.OwnerOf("in", added, 2))
 	old := 1 - owner
 	c.line(old, n)
-	oldLeftOut, addedLeftOut := c.leftOut(old, old+2), c.leftOut(added, owner)
-	first, second := hurdleAt(t, old, heldAt), hurdleAt(t, added, addedHeldAt)
+	leftOut, h := c.leftOut(added, owner), hurdleAt(t, old, heldAt)
 	o := c.options(10 * time.Millisecond)
 	o.Parallelism = 2
-	j := start(t, aligned(source.KafkaOptions{DiscoveryInterval: 10 * time.Millisecond}, over(added, first, second)), o)
-	<-first.reached
+	j := start(t, aligned(source.KafkaOptions{DiscoveryInterval: 10 * time.Millisecond}, over(added, h)), o)
+	<-h.reached
 	if _, err := kadm.NewClient(c.client).UpdatePartitions(t.Context(), added+1, "in"); err != nil {
 		t.Fatal(err)
 	}
 	c.line(added, n)
-	j.waits(added, heldAt, addedLeftOut)
-	close(first.goOn)
-	<-second.reached
-	j.waits(old, addedHeldAt, oldLeftOut)
-	close(second.goOn)
+	j.waits(added, heldAt, leftOut)
+	close(h.goOn)
 	want := map[string][]string{fmt.Sprint(old): wantLine(n), fmt.Sprint(added): wantLine(n)}
 	eventually(t, "all results", func() bool { return diff(c.read("out"), want) == nil })
 	j.stop()
