@@ -298,7 +298,7 @@ const (
 	// not spare much. It is as long as a source rests at most.
 	often = 20 * time.Millisecond
 	// smoothEnough is how many checkpoints in a row must have found nothing in their way before that.
-	smoothEnough = 8
+	smoothEnough = 4
 )
 
 // rest is how long a source may leave its input with the brokers after a fetch that took so long, 0 or less for not at all: what
@@ -333,7 +333,7 @@ func (a *attempt) margin() time.Duration { return min(a.cfg.Checkpoint.Interval/
 // once, with nothing left behind them that had been fetched before.
 func (a *attempt) foundFree(c *completion, took time.Duration) {
 	o := &a.cfg.Checkpoint
-	if !c.behind && c.travel < a.margin()/2 && took+o.MinPause < o.Interval-a.margin() {
+	if !c.behind && c.travel < a.margin()/2 && took+o.MinPause < o.Interval {
 		a.smooth.Add(1)
 	} else {
 		a.smooth.Store(0)

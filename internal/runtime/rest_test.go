@@ -50,11 +50,11 @@ func TestASourceIsFetchedFromOnceAShortInterval(t *testing.T) {
 		smooth         int32
 		want           time.Duration // for a fetch of 1 ms
 	}{
-		{"after a barrier", 19 * ms, 20 * ms, 8, 16750 * time.Microsecond},
-		{"the fetch of the interval was long ago", 4 * ms, 20 * ms, 9, 1750 * time.Microsecond},
-		{"just after it", 2 * ms, 20 * ms, 8, 19750 * time.Microsecond},
-		{"the barrier is late", -1, 20 * ms, 8, 0},
-		{"not often enough", 19 * ms, 20 * ms, 7, 5 * ms},
+		{"after a barrier", 19 * ms, 20 * ms, 4, 16750 * time.Microsecond},
+		{"the fetch of the interval was long ago", 4 * ms, 20 * ms, 5, 1750 * time.Microsecond},
+		{"just after it", 2 * ms, 20 * ms, 4, 19750 * time.Microsecond},
+		{"the barrier is late", -1, 20 * ms, 4, 0},
+		{"not often enough", 19 * ms, 20 * ms, 3, 5 * ms},
 		{"a longer interval", 19 * ms, 24 * ms, 8, 6 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestACheckpointThatIsHeldUpIsNoted(t *testing.T) {
 		{"nothing", ms, 10 * ms, 0, false, true},
 		{"the barriers took long", 3 * ms, 10 * ms, 0, false, false},
 		{"records were behind a barrier that were fetched before", ms, 10 * ms, 0, true, false},
-		{"the commit took long", ms, 16 * ms, 0, false, false},
-		{"the pause moves the next one", ms, 10 * ms, 6 * ms, false, false},
+		{"the commit took long", ms, 20 * ms, 0, false, false},
+		{"the pause moves the next one", ms, 10 * ms, 10 * ms, false, false},
 	} {
 		a := &attempt{cfg: &Config{Checkpoint: checkpoint.Options{Interval: 20 * ms, MinPause: tc.pause}}}
 		a.smooth.Store(3)
