@@ -98,10 +98,12 @@ func TestReadOnlyStorageIsSaid(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, cli.ExitStorage)
 	}
 	oneLine(t, p, "read-only file system")
-	checkpoints := len(j.cluster.Pointers(t, j.checkpointTopic()))
 	j.refused(t, j.program(t), cli.ExitStorage, state, "cannot be written: read-only file system")
-	if n := len(j.cluster.Pointers(t, j.checkpointTopic())); n != checkpoints {
-		t.Errorf("a start that was refused has committed %d checkpoints", n-checkpoints)
+	// Not by their number: the marker of the last one may come a moment after its commit is answered.
+	for _, c := range j.cluster.Pointers(t, j.checkpointTopic())[1:] {
+		if c.First {
+			t.Errorf("a start that was refused has committed checkpoint %d", c.Checkpoint)
+		}
 	}
 	remount(t, state, 0, "size=64m")
 	j.finish(t, feed, j.start(t))
