@@ -82,8 +82,8 @@ var mistakesOfTheRuntime = []mutant{
 	{
 		Name: "a-full-subtask-has-others", What: "a base for memory waits until every subtask is full",
 		File:    "internal/runtime/base.go",
-		Old:     "full = fills(live, live-c.liveBefore, passed, a.budget) || full",
-		New:     "full = fills(live, live-c.liveBefore, passed, a.budget)",
+		Old:     "full = fills(live, live-c.toldBefore, passed, a.budget) || full",
+		New:     "full = fills(live, live-c.toldBefore, passed, a.budget)",
 		Package: "./internal/runtime", Test: "TestOneFullSubtaskIsEnough",
 	},
 	{

@@ -109,11 +109,11 @@ func baseAfter(o *checkpoint.Options, wrote int64) checkpoint.Bytes {
 func (a *attempt) soonFull(now time.Time) (full bool) {
 	passed := now.Sub(a.looked)
 	for _, c := range a.chains() {
-		live := c.live.Load()
+		live := c.told()
 		if !a.looked.IsZero() {
-			full = fills(live, live-c.liveBefore, passed, a.budget) || full
+			full = fills(live, live-c.toldBefore, passed, a.budget) || full
 		}
-		c.liveBefore = live
+		c.toldBefore = live
 	}
 	a.looked = now
 	return full

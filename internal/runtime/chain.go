@@ -23,9 +23,8 @@ type chain struct {
 	tables []operators.Table
 	// waited is how long the subtask has waited for room since the last barrier.
 	waited time.Duration
-	// live is what the live maps took at the last barrier, in bytes; liveBefore the same when it was last looked at.
-	live       atomic.Int64
-	liveBefore int64
+	// toldBefore is the size of the live maps when it was last looked at, in bytes; it belongs to who completes checkpoints.
+	toldBefore int64
 }
 
 // exchangeOut is the upstream end of an edge.

@@ -65,9 +65,16 @@ func (c *chain) stateBytes() (total int64) {
 	return total
 }
 
+// told is the size of the live maps at the last barrier, in bytes.
+func (c *chain) told() (total int64) {
+	for _, s := range c.stages {
+		total += s.metrics.StateBytes.Load()
+	}
+	return total
+}
+
 // tell publishes the size of the live maps.
 func (c *chain) tell() {
-	total := int64(0)
 	for _, s := range c.stages {
 		entries, bytes := int64(0), int64(0)
 		for _, t := range s.ctx.Tables() {
@@ -76,9 +83,7 @@ func (c *chain) tell() {
 		}
 		s.metrics.StateEntries.Store(entries)
 		s.metrics.StateBytes.Store(bytes)
-		total += bytes
 	}
-	c.live.Store(total)
 }
 
 // makeRoom is called after every message, with the number of its events. If nothing helps but a base, and one is being

@@ -109,9 +109,11 @@ func TestMapsThatAreSoonFullNeedABase(t *testing.T) {
 
 // Each subtask has its part: one that is full counts although the others have room, and what was there at first is no growth.
 func TestOneFullSubtaskIsEnough(t *testing.T) {
-	full, empty := &chain{}, &chain{}
+	withState := func(m *StepMetrics) *chain { return &chain{stages: []*stage{{metrics: m}}} }
+	var live, none StepMetrics
+	full, empty := withState(&live), withState(&none)
 	a := &attempt{budget: 1000, readers: []*sourceSubtask{{subtask: subtask{chain: full}}}, operators: []*operatorSubtask{{subtask: subtask{chain: empty}}}}
-	full.live.Store(600)
+	live.StateBytes.Store(600)
 	now := time.Now()
 	if a.soonFull(now) {
 		t.Error("what a subtask has at the first look counts as growth")
@@ -119,7 +121,7 @@ func TestOneFullSubtaskIsEnough(t *testing.T) {
 	if a.soonFull(now.Add(time.Second)) {
 		t.Error("a subtask at rest with three fifths of its part needs a base")
 	}
-	full.live.Store(990)
+	live.StateBytes.Store(990)
 	if !a.soonFull(now.Add(2 * time.Second)) {
 		t.Error("a subtask that is full needs none")
 	}
